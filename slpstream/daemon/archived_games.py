@@ -7,7 +7,6 @@ from pathlib import Path
 
 from slpstream.api import read_game
 from slpstream.formats.registry import suffixes
-from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.sources.packed import keep, members
 from slpstream.store.backfill import ArchivedGame
@@ -27,7 +26,7 @@ def read_archive(path: Path, *, stats: bool = False) -> Iterator[ArchivedGame]:
         try:
             data = member.read()
             keep(member.path, data)
-            record = record_of(read_game(member.path, stats=stats))
+            record = read_game(member.path, stats=stats).record()
         except OSError as error:
             yield ArchivedGame(member.path, member.size_bytes, None, f"{name}: {error.strerror}")
         except FormatError as error:

@@ -31,15 +31,13 @@ from slpstream.daemon.station_factory import StationFactory
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.formats.registry import load_stats
-from slpstream.game.record import record_of
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
 from slpstream.sets import Rules
 from slpstream.sources.tail.watcher import Watcher
 from slpstream.store import GameIndex
-from slpstream.stream.channel import Hub
-from slpstream.stream.on_air import OnAir
+from slpstream.stream.channel import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
@@ -202,7 +200,7 @@ class Daemon:
         host.port = self._service.port
         host.index = GameIndex(
             opened.database,
-            (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
+            (lambda path: read_game(path).record()) if config.store.index_old_files else None,
             on_error=host.metrics.counter("slpstream_index_errors_total").inc,
             on_change=self._games_changed,
             on_replaced=self._index_again,

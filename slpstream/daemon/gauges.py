@@ -25,7 +25,7 @@ def bind_gauges(host: Host, web: WebServer, tasks: Callable[[], int]) -> None:
     def on_air() -> Mapping[str, float]:
         return {} if host.on_air.station_id is None else {host.on_air.station_id: 1.0}
 
-    metrics.bind_each("slpstream_active_files", per_station(lambda station: station.active_files))
+    metrics.bind_each("slpstream_active_files", per_station(lambda station: len(station.files)))
     metrics.bind_each("slpstream_tail_lag_seconds", per_station(lambda station: station.files.lag_seconds))
     metrics.bind_each("slpstream_ring_bytes", per_station(lambda station: station.ring_bytes))
     metrics.bind_each("slpstream_station_playing", per_station(lambda station: station.state == "playing"))

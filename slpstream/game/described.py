@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -14,6 +14,9 @@ from slpstream.model import highlight
 from slpstream.model.events import Event, GameEnd, GameEvent, GameStart, Metadata, StatsUpdate
 from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary, stats_summary
+
+if TYPE_CHECKING:
+    from slpstream.store.game_record import GameRecord
 
 _END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
 
@@ -58,9 +61,8 @@ class DescribedGame:
         start = GameStart(0, game_start.get("format") or "", game_id, game_start.get("settings"), tuple(rate))
         described = cls(start)
         if game_end is not None:
-            fields: list[Any] = [game_end.get(name) for name in _END_FIELDS]
-            reason, result, winners, last_frame, duration_seconds = fields
-            values = {name: value for name, value in game_end.items() if name not in _END_FIELDS}
+            values = dict(game_end)
+            reason, result, winners, last_frame, duration_seconds = (values.pop(name, None) for name in _END_FIELDS)
             described.end = GameEnd(0, reason, result, winners or (), last_frame, duration_seconds, values)
         if metadata is not None:
             described.metadata = Metadata(0, metadata)
@@ -90,6 +92,12 @@ class DescribedGame:
         """Return the neutral summary of the part of the game that was read so far."""
         metadata = None if self.metadata is None or not with_metadata else self.metadata.metadata
         return describe(self.start, self.end, metadata)
+
+    def record(self) -> GameRecord:
+        """Return the record of the game for the index, with everything that was read so far."""
+        from slpstream.store.game_record import GameRecord  # noqa: PLC0415 -- others don't need a database
+
+        return GameRecord.of(self.start, self.end, self.metadata, self.summary(), self.final_stats, self.highlights)
 
 
 def describe_stored(format_name: str, settings: str, game_end: str | None, metadata: str | None) -> str:

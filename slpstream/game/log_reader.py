@@ -202,7 +202,7 @@ class FileLogReader(ABC):
 class GrowingLogReader(FileLogReader):
     """Reads back the log of a file that is written event by event. It doesn't matter whether the file is finished."""
 
-    __slots__ = ("_keep_from", "_limit_bytes", "_read_unwritten")
+    __slots__ = ("_limit_bytes", "_read_unwritten", "keep_from")
 
     def __init__(
         self,
@@ -218,17 +218,14 @@ class GrowingLogReader(FileLogReader):
         super().__init__(path, lambda mode: None, game_id, limiter)
         self._read_unwritten = read_unwritten
         self._limit_bytes = limit_bytes
-        self._keep_from = _SLICES_PER_KEPT * SLICE_BYTES
+        self.keep_from = _SLICES_PER_KEPT * SLICE_BYTES
+        """The number of bytes read from which `keep` has an effect."""
 
-    def keep(self, pipeline: Pipeline) -> int:
-        """Offer the pipeline that follows the file. At regular distances, this keeps a copy of it.
-
-        Returns the offset in the file from which the next one is welcome.
-        """
-        if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
+    def keep(self, pipeline: Pipeline) -> None:
+        """Offer the pipeline that follows the file. At regular distances, this keeps a copy of it."""
+        if pipeline.bytes_read >= self.keep_from and pipeline.failure is None:
             self._cache.add_checkpoint(pipeline.copy())
-            self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES * self._cache.spacing
-        return self._keep_from
+            self.keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES * self._cache.spacing
 
     def _index_after(self, mode: FramesMode, position: Position) -> int:
         return max(0, position.offset - 1) // SLICE_BYTES

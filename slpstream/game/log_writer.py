@@ -35,11 +35,6 @@ class Batch(msgspec.Struct):
     notable: list[Event] = msgspec.field(default_factory=list)
     """The events about the game or its bytes: Game Start, highlights, stats, Game End, metadata, diagnostics."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether the call has led to nothing."""
-        return not (self.frames or self.loose or any(self.logs.values()))
-
     def messages(self, mode: FramesMode) -> list[LogMessage]:
         """Return all messages of one mode in order. They begin with the diagnostics that don't belong to any game."""
         return [*self.loose, *self.logs[mode]] if self.loose else self.logs[mode]

@@ -117,11 +117,7 @@ class Pipeline:
         return self._batch(self.reader.more(max_frames))
 
     def _batch(self, events: list[Event]) -> Batch:
-        """Write the events into the logs, together with what is derived from them.
-
-        In each log, a frame comes before everything that is derived from it, even if several frames become final at the
-        same time.
-        """
+        """Write the events into the logs, together with what is derived from them."""
         return self._writer.write_events(events, self, self._write_other)
 
     def _write_other(self, batch: Batch, event: Event) -> None:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.stations import RunningStation, RunningStations
     from slpstream.model.messages import Cursor
     from slpstream.store import GameIndex
-    from slpstream.stream.channel import Channel, Hub, Send
-    from slpstream.stream.on_air import OnAir
+    from slpstream.stream.channel import Channel, Hub, OnAir, Send
     from slpstream.stream.subscription import Start
     from slpstream.system.internal_errors import InternalErrors
     from slpstream.system.metrics import Metrics

@@ -3,6 +3,8 @@
 Live subscribers that want the same bytes form a group. We encode each batch of messages once for the whole group, and
 write it to all sockets that can take it with a single call of the kernel. The other subscribers, and all of them
 without the kernel, get it one by one. A channel never waits for a subscriber, so a slow one can't delay the others.
+
+The hub holds the channels of all stations, and knows which station is on air.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
-from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
+from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position, timestamp
 from slpstream.stream.game import Game, Order, Role
-from slpstream.stream.on_air import ChosenBy, OnAir
 from slpstream.stream.outbox import SendToAll, readiness
 from slpstream.stream.subscription import Start
 from slpstream.stream.view import CHUNK_BYTES, Chunk, DeltaBases, View, chunks
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from slpstream.stream.subscriber import StationDelivery
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
+ChosenBy = Literal["operator", "rule"]
 Locate = Callable[[str], Awaitable[None]]
 """Adds the game with this id and all later games to the station's known games. Raises `NoSuchGame`."""
 
@@ -81,26 +83,26 @@ class Group:
 class Channel:
     """One station as its subscribers see it."""
 
+    kept_games = 2
+    """The number of games that keep their rings after they have ended. These are always the newest ones."""
+
     def __init__(
         self,
         station: str,
         locate: Locate,
         *,
         publish_held: Callable[[], None] = lambda: None,
-        kept_games: int = 2,
         errors: InternalErrors | None = None,
         send_to_all: SendToAll | None = None,
     ) -> None:
         """`publish_held` is called when a reader appears. It should publish the messages that the source of the games
         holds back as long as nothing reads them.
 
-        `kept_games` is the number of games that keep their rings after they have ended. These are always the newest
-        ones. Without `send_to_all`, sockets are written to one by one.
+        Without `send_to_all`, sockets are written to one by one.
         """
         self.station = station
         self._locate = locate
         self.publish_held = publish_held
-        self._kept_games = kept_games
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
         self._send_to_all = send_to_all
         self.groups: tuple[Group, ...] = ()
@@ -154,7 +156,7 @@ class Channel:
             game.primary = self.current
         else:
             self.current = game
-        for older in self.games[: -self._kept_games]:
+        for older in self.games[: -self.kept_games]:
             if not older.in_progress:
                 older.forget()
         self.notify()
@@ -433,6 +435,50 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Sends the payload of a message to one subscription. Waits until a lossless one has room for it."""
 MessageSource = Callable[[Channel, Start | Cursor, Send], Awaitable[None]]
 """Sends the messages of one type about a station to one subscription, which begins at the cursor, until cancelled."""
+
+
+class OnAir:
+    """The station that is on air, with a way to wait until it is another one.
+
+    If you want to follow it, remember the station that you showed last, and wait for a different one. This way you
+    can't miss a change, no matter how long you were busy in between:
+
+        station_id = None
+        while True:
+            station_id = await on_air.other_than(station_id)
+    """
+
+    def __init__(self) -> None:
+        self.station_id: str | None = None
+        """The station on air, or `None` while there is no such station."""
+        self.chosen_by: ChosenBy | None = None
+        """Whether the operator or the rule chose it, or `None` while no station is on air."""
+        self.since: float | None = None
+        """Unix time of the last change of the station on air, or `None` if no station was ever on air."""
+        self._changed = trio.Event()
+
+    async def other_than(self, station_id: str | None) -> str | None:
+        """Wait until a station other than `station_id` is on air, and return it."""
+        await trio.lowlevel.checkpoint()
+        while self.station_id == station_id:
+            await self._changed.wait()
+        return self.station_id
+
+    def put(self, station_id: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
+        """Put a station on air, where `at` is the Unix time of the change. Returns whether this changed anything."""
+        if (station_id, chosen_by) == (self.station_id, self.chosen_by):
+            return False
+        if station_id != self.station_id or self.since is None:
+            self.since = at
+        self.station_id, self.chosen_by = station_id, chosen_by
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+        return True
+
+    def message(self) -> dict[str, Any]:
+        """Return the `on_air` status message, which describes the current state."""
+        since = None if self.since is None else timestamp(self.since)
+        return {"type": "on_air", "station": self.station_id, "by": self.chosen_by, "since": since}
 
 
 class Hub:

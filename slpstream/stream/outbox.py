@@ -153,7 +153,8 @@ class Outbox:
         self._rest = b""
         self.clear()
         self.socket = _CLOSED
-        self._wake_writer = self._tell_missed = self._on_missed = _nothing
+        self._wake_writer = self._on_missed = lambda: None
+        self._tell_missed = lambda missed: b""
 
     def _next(self) -> bytes:
         """Return the next entry. If entries before it were dropped, it begins with a notice about that."""
@@ -176,10 +177,6 @@ class Outbox:
     def _miss(self) -> None:
         self._missed += 1
         self._on_missed()
-
-
-def _nothing(missed: int = 0) -> bytes:
-    return b""
 
 
 class _Closed:

@@ -64,14 +64,14 @@ _ENCODE = {"json": LogMessage.json, "msgpack": LogMessage.messagepack}
 class DeltaWebsocketEncoding(WebsocketEncoding):
     """MessagePack in which most messages only contain the differences from an earlier one."""
 
-    def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        """Encode a message as its differences from `before`, which is an earlier message of the same game and type."""
-        key = (self.key, station, link.fields, before.place)
-        return link.message.form(key, lambda _: self._difference(link, before, station))
+    def follow(self, base: DeltaBase, before: DeltaBase, station: str) -> bytes:
+        """Encode `base` as its differences from `before`, which is an earlier message of the same game and type."""
+        key = (self.key, station, base.fields, before.place)
+        return base.message.form(key, lambda _: self._difference(base, before, station))
 
-    def _difference(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        changes, link.image = before.image.change(link.payload())
-        message = link.message
+    def _difference(self, base: DeltaBase, before: DeltaBase, station: str) -> bytes:
+        changes, base.image = before.image.change(base.payload())
+        message = base.message
         step = message.offset - before.message.offset
         data = delta_message(message.type, station, step, message.count, changes)
         return _framed(self._opcode, data)

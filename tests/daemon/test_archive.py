@@ -44,7 +44,7 @@ async def test_finished_files_are_listed_under_their_current_names(tmp_path: Pat
     async with quick_station(tmp_path) as station:
         for number in range(3):
             (tmp_path / f"Game_{number}.slp").write_bytes(synthetic_match(seed=number, frames=130))
-            await until(lambda: station.active_files == 0 and len(station.channel.games) == number + 1)  # noqa: B023
+            await until(lambda: len(station.files) == 0 and len(station.channel.games) == number + 1)  # noqa: B023
         assert sorted(names(station)) == ["Game_0.slp", "Game_1.slp", "Game_2.slp"]
         (tmp_path / "Game_0.slp").unlink()
         (tmp_path / "Game_1.slp").rename(tmp_path / "sub" / "moved.slp")

@@ -17,7 +17,6 @@ from slpstream.api import messages, read_game
 from slpstream.daemon.station.station import Station
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.formats.slippi.container import HEADER_BYTES, header, raw_length
-from slpstream.game.record import record_of
 from slpstream.sources.tail.tailer import COARSE_SECONDS
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from tests.daemons.station import log_of, running_station, until, whole_log
@@ -33,7 +32,7 @@ METADATA_AT = REPLAY.rindex(b"U\x08metadata")
 async def indexed_station(folder: Path) -> AsyncIterator[tuple[Station, GameIndex]]:
     (folder / "replays").mkdir(exist_ok=True)
     with closing(open_database(folder / FILE_NAME)) as database:
-        index = GameIndex(database, lambda path: record_of(read_game(path)))
+        index = GameIndex(database, lambda path: read_game(path).record())
         async with trio.open_nursery() as nursery:
             nursery.start_soon(index.run)
             async with running_station(folder / "replays", index=index) as station:

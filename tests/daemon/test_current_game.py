@@ -9,8 +9,7 @@ import pytest
 import trio
 
 from slpstream.config import Watch
-from slpstream.daemon.station.followed_file import FollowedFile, Growth
-from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles, Growth
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.status import StationStatus
 from slpstream.model.messages import LogMessage

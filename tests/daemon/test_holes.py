@@ -37,7 +37,7 @@ async def test_next_game_is_streamed_after_a_file_with_a_hole(tmp_path: Path, ki
         (tmp_path / "Game_2.slp").write_bytes(following)
         await until(lambda: any(game.ended and game.game_id == game_id_of(following) for game in station.channel.games))
         if path.suffix == ".slp":
-            await until(lambda: station.active_files == 0)
+            await until(lambda: len(station.files) == 0)
             assert station.files.lag_seconds == 0
 
 
@@ -48,7 +48,7 @@ async def test_diagnostic_after_the_end_of_the_game_is_not_lost(tmp_path: Path) 
         with path.open("wb") as file:
             file.write(replay)
             file.truncate(len(replay) + 300_000)
-        await until(lambda: any(game.ended for game in station.channel.games) and station.active_files == 0)
+        await until(lambda: any(game.ended for game in station.channel.games) and len(station.files) == 0)
         (game,) = station.channel.games
         lines = [message.json() for message in await whole_log(game)]
     assert b"trailing_bytes" in lines[-1]
@@ -71,7 +71,7 @@ async def test_damaged_file_that_grows_is_kept_open_and_not_read(tmp_path: Path)
             await trio.sleep(0.02)
             assert station.followed == [path], "opening it again for each growth would cost more"
         assert len(read) == count
-        await until(lambda: station.active_files == 0)
+        await until(lambda: len(station.files) == 0)
 
 
 async def test_log_of_an_archived_game_ends_at_the_hole(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ async def test_finished_files_do_not_displace_the_live_game(folder: Path) -> Non
         live.end()
         await until(lambda: shown(station) == ("idle", live.game_id))
         (folder / "old" / "later.slp").write_bytes(synthetic_match(seed=20, frames=100))
-        await until(lambda: len(station.channel.games) == len(old) + 2 and station.active_files == 0)
+        await until(lambda: len(station.channel.games) == len(old) + 2 and len(station.files) == 0)
         assert shown(station) == ("idle", live.game_id)
         following = played(folder / "next.slp", 2)
         following.write()
@@ -184,7 +184,7 @@ async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
         twin.end()
         await until(lambda: shown(station) == ("idle", live.game_id))
         (folder / "old" / "later.slp").write_bytes(live.whole)
-        await until(lambda: station.active_files == 0)
+        await until(lambda: len(station.files) == 0)
         await trio.sleep(0.1)
         assert received == [message.json() for message in messages(live.path)]
         await until(lambda: len(station.archive.newest()) == 7)
@@ -223,7 +223,7 @@ async def test_game_that_is_written_again_is_played_again_and_early_copies_are_n
             await until(lambda: shown(station) == ("playing", live.game_id))  # noqa: B023
             live.end()
             await until(lambda: shown(station) == ("idle", live.game_id))  # noqa: B023
-            await until(lambda: station.active_files == 0)
+            await until(lambda: len(station.files) == 0)
         assert len(station.channel.games) == 2
 
 

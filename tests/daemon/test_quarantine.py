@@ -67,7 +67,7 @@ async def test_log_continues_when_a_quarantined_file_grows(tmp_path: Path, faili
         failing["file"] = True
         game.write(2000)
         await until(lambda: counted == ["file"])
-        assert station.active_files == 0
+        assert len(station.files) == 0
         assert station.state == "idle"
         assert station.describe()["reason"].startswith("internal error ")
         failing["file"] = False
@@ -136,4 +136,4 @@ async def test_strict_station_raises(tmp_path: Path, failing: dict[str, bool]) -
         async with running_station(tmp_path) as station:
             failing["file"] = True
             (tmp_path / "Game_1.slp").write_bytes(DATA)
-            await until(lambda: station.active_files > 5)
+            await until(lambda: len(station.files) > 5)

@@ -91,8 +91,8 @@ async def test_files_without_game_start_are_released(tmp_path: Path) -> None:
     async with quick_station(tmp_path) as station:
         for number in range(20):
             (tmp_path / f"Game_{number}.slp").write_bytes(data[: 40 + number])
-        await until(lambda: station.active_files > 0)
-        await until(lambda: station.active_files == 0)
+        await until(lambda: len(station.files) > 0)
+        await until(lambda: len(station.files) == 0)
         assert not station.channel.games
 
 
@@ -150,7 +150,7 @@ async def test_file_that_waits_for_a_thread_is_not_released(tmp_path: Path) -> N
         limiter.acquire_on_behalf_of_nowait("another task")
         (tmp_path / "race.gci").write_bytes(games()["race.gci"])
         await trio.sleep(REST_SECONDS + 3 * IDLE_SECONDS)
-        assert station.active_files == 1
+        assert len(station.files) == 1
         limiter.release_on_behalf_of("another task")
         await until(lambda: station.channel.current is not None and station.channel.current.ended)
 
@@ -160,6 +160,6 @@ async def test_unwritten_files_are_limited(tmp_path: Path) -> None:
         for number in range(20):
             data = synthetic_match(seed=100 + number, frames=130)
             station.following.feed_unwritten(tmp_path / f"Game_{number}.slp", 0, data)
-        assert station.active_files == 20
-        await until(lambda: station.active_files <= 9)
+        assert len(station.files) == 20
+        await until(lambda: len(station.files) <= 9)
         assert all(game.ended for game in station.channel.games)

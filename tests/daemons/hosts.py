@@ -14,8 +14,7 @@ from slpstream.daemon.stations import RunningStations
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
 from slpstream.sets import Rules
-from slpstream.stream.channel import Hub
-from slpstream.stream.on_air import OnAir
+from slpstream.stream.channel import Hub, OnAir
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.access import Access
 

@@ -20,7 +20,6 @@ from click.testing import CliRunner
 
 from slpstream.api import open_replay, read_game
 from slpstream.cli import check_config
-from slpstream.game.record import record_of
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
@@ -190,7 +189,7 @@ def is_mistake(query: str) -> bool:
 def test_differences_from_the_launcher_match_the_page() -> None:
     lost_end = open_replay(replay_path("lost_game_end_3.18"))
     assert lost_end.game_end.game_end is None
-    decided = record_of(read_game(lost_end.path))
+    decided = read_game(lost_end.path).record()
     winner = next(player for player in decided.summary.players if player.index in decided.summary.winners)
     word = re.sub(r"[^a-z]", "", winner.character.text.lower())
     of_lost = facts_of(decided.summary, format="slippi", stations=(), file_name="", duration_seconds=1.0, began_ms=None)

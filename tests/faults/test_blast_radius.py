@@ -21,13 +21,14 @@ from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
 from slpstream.config import StationConfig
-from slpstream.daemon.station import followed_files, publishing
+from slpstream.daemon.station import publishing
 from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.followed_file import FollowedFile
+from slpstream.daemon.station.followed_files import FollowedFile
 from slpstream.daemon.station.following import Following
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.stats import SlippiStats
 from slpstream.game import pipeline
+from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import GrowingLogReader
 from slpstream.parts import registry
 from slpstream.parts.announce.dns_sd import DnsSd
@@ -284,7 +285,7 @@ STAGES: list[tuple[Any, str]] = [
     (FollowedFile, "describe"),
     (FollowedFile, "release"),
     (GrowingLogReader, "keep"),
-    (followed_files, "record_of"),
+    (DescribedGame, "record"),
     (publishing, "Game"),
     (GameIndex, "played"),
     (Channel, "publish"),

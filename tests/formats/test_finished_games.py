@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import messages
-from slpstream.daemon.station.followed_file import FollowedFile
+from slpstream.daemon.station.followed_files import FollowedFile
 from slpstream.model.messages import START
 from slpstream.parts.consoles.feed import RelayFeed
 from tests.daemons.station import running_station, until
@@ -22,16 +22,16 @@ pytestmark = pytest.mark.trio
 async def test_finished_game_is_released_and_can_still_be_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.REST_SECONDS", 0.03)
+    monkeypatch.setattr("slpstream.daemon.station.following.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
     async with running_station(tmp_path) as station:
         feed = RelayFeed(_read)
         station.files.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])
-            await until(lambda: station.active_files > 0)
+            await until(lambda: len(station.files) > 0)
             file.write(data[2000:])
-        await until(lambda: station.channel.current is not None and station.active_files == 0)
+        await until(lambda: station.channel.current is not None and len(station.files) == 0)
         game = station.channel.current
         assert game is not None
         assert game.ended

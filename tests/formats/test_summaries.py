@@ -10,7 +10,6 @@ import pytest
 from slpstream.formats.registry import describe, formats, of_name
 from slpstream.formats.slippi.result import GameEndPayload, Placement
 from slpstream.game.described import DescribedGame
-from slpstream.game.record import record_of
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from tests.formats.games import games
@@ -213,6 +212,6 @@ def test_summary_from_messages_equals_that_from_events(name: str) -> None:
     read_back = DescribedGame.of_payloads(start.game_id, *plain)
     assert read_back.summary() == described.summary()
     assert described.summary().players
-    record, record_read_back = record_of(described), record_of(read_back)
+    record, record_read_back = described.record(), read_back.record()
     assert record_read_back.settings == record.settings
     assert msgspec.json.decode(msgspec.json.encode(record.summary), type=GameSummary) == record.summary

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.trio
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.REST_SECONDS", 0.03)
+    monkeypatch.setattr("slpstream.daemon.station.following.REST_SECONDS", 0.03)
 
 
 def frames(game: Game | None) -> int:
@@ -48,10 +48,10 @@ async def test_file_vanishes_before_it_is_read(tmp_path: Path, monkeypatch: pyte
             path.unlink()
         return read(path)
 
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.read_regular", unlink_first)
+    monkeypatch.setattr("slpstream.daemon.station.following.read_regular", unlink_first)
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
-        await until(lambda: bool(tried) and station.active_files == 0)
+        await until(lambda: bool(tried) and len(station.files) == 0)
         assert station.channel.current is None, "no message was published"
         await check_next_file(station, tmp_path)
         assert len(tried) == 1
@@ -68,12 +68,12 @@ async def test_file_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pytes
             assert lost.wait(TIMEOUT_SECONDS)
         return data
 
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.read_regular", wait_until_lost)
+    monkeypatch.setattr("slpstream.daemon.station.following.read_regular", wait_until_lost)
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(reading.is_set)
         (tmp_path / "race.rpl").unlink()
-        await until(lambda: station.active_files == 0)
+        await until(lambda: len(station.files) == 0)
         lost.set()
         await trio.sleep(0.05)
         assert station.channel.current is None
@@ -90,7 +90,7 @@ async def test_file_vanishes_while_it_is_played(tmp_path: Path) -> None:
         assert station.state == "playing"
         (tmp_path / "race.rpl").unlink()
         await until(lambda: game.lost)
-        assert (station.state, station.active_files) == ("idle", 0)
+        assert (station.state, len(station.files)) == ("idle", 0)
         newest = frames(game)
         await check_next_file(station, tmp_path)
         assert frames(game) == newest, "no further frame was published"
@@ -133,4 +133,4 @@ async def test_file_is_replaced_while_it_is_played(tmp_path: Path) -> None:
         await until(lambda: station.channel.current is not game and frames(station.channel.current) >= 5)
         assert game is not None
         assert game.lost
-        assert station.active_files == 1
+        assert len(station.files) == 1

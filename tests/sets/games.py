@@ -20,7 +20,6 @@ import msgspec
 from slpstream.api import read_game
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME, FRAME_BOOKEND, FRAMES_PER_SECOND
-from slpstream.game.record import record_of
 from slpstream.sets import (
     Corrections,
     PlayedGame,
@@ -205,7 +204,7 @@ class Folder:
         """The games in the folder, read back from an index of it."""
         with closing(open_database(self._state / FILE_NAME)) as database:
             files = [OldFile(path, path.stat().st_mtime_ns, path.stat().st_size) for path in self.path.iterdir()]
-            database.games.add(read_entry(lambda path: record_of(read_game(path)), "main", file) for file in files)
+            database.games.add(read_entry(lambda path: read_game(path).record(), "main", file) for file in files)
             return played_games(database.games.played("main", 1000), ())
 
 

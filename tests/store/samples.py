@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from slpstream.game.described import DescribedGame
-from slpstream.game.record import record_of
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.model.highlight import Highlight
 from slpstream.store import Entry, GameRecord
@@ -75,7 +74,7 @@ def record(*events: Event) -> GameRecord:
     """The record of the game that these events describe."""
     described = DescribedGame.of(events)
     assert described is not None
-    return record_of(described)
+    return described.record()
 
 
 def entry(

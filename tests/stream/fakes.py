@@ -177,7 +177,8 @@ class FakeStation:
         kept_games: int = 2,
         errors: InternalErrors | None = None,
     ) -> None:
-        self.channel = Channel(name, self._locate, kept_games=kept_games, errors=errors, send_to_all=Client.send_to_all)
+        self.channel = Channel(name, self._locate, errors=errors, send_to_all=Client.send_to_all)
+        self.channel.kept_games = kept_games
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []

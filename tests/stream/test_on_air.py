@@ -7,9 +7,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from slpstream.model.errors import NoSuchGame
-from slpstream.stream.channel import Hub
+from slpstream.stream.channel import Hub, OnAir
 from slpstream.stream.game import Game
-from slpstream.stream.on_air import OnAir
 from tests.stream.fakes import Client, FakeLog, FakeStation, lines, settle, subscription
 
 pytestmark = pytest.mark.trio

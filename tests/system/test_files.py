@@ -13,7 +13,6 @@ import trio
 
 from slpstream.api import open_replay, read_game
 from slpstream.game.log_reader import archived_game, peek_game_id
-from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone, Unreadable
 from slpstream.model.messages import START, timestamp
 from slpstream.sources.replay_file import open_file
@@ -98,10 +97,10 @@ async def test_file_from_the_year_2286_is_indexed(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(synthetic_match(seed=1, frames=130))
     os.utime(path, (10**10, 10**10))
-    index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)))
+    index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: read_game(path).record())
     async with running_station(tmp_path, index=index) as station, trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
-        await until(lambda: index.games == 1 and station.active_files == 0)
+        await until(lambda: index.games == 1 and len(station.files) == 0)
         assert [recording["file"] for recording in station.archive.newest()] == ["a.slp"]
         nursery.cancel_scope.cancel()
 

@@ -75,7 +75,7 @@ async def test_counts_are_flushed_when_a_station_ends(tmp_path: Path) -> None:
     half = with_raw_length(data[: len(data) // 2], 0)
     async with running_station(tmp_path, metrics=metrics) as station:
         (tmp_path / "Game_1.slp").write_bytes(half)
-        await until(lambda: station.active_files == 1 and station.files.lag_seconds == 0.0)
+        await until(lambda: len(station.files) == 1 and station.files.lag_seconds == 0.0)
         game = station.channel.current
         assert game is not None
         frames = sum(message.type == "frame" for message in game.logs["live"].since(START) or ())

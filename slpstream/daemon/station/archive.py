@@ -109,7 +109,7 @@ class Archive:
             if len(games) % _GAMES_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
             # The path is looked up each time, because files are renamed.
-            games.append(archived_game(partial(_path, file), mtime_ns, its_id, self._shared.limiter))
+            games.append(archived_game(partial(getattr, file, "path"), mtime_ns, its_id, self._shared.limiter))
         return games
 
     async def _search_for(self, game_id: str) -> _Search:
@@ -231,10 +231,6 @@ def _is_whole(path: Path) -> bool:
     except (FormatError, OSError):
         return False
     return preview is not None and preview.end.reason != "error"
-
-
-def _path(file: TailedFile) -> Path:
-    return file.path
 
 
 def _age(file: TailedFile) -> tuple[int, int, Path]:

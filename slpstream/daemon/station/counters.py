@@ -17,7 +17,7 @@ from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
-    from slpstream.daemon.station.followed_file import FollowedFile
+    from slpstream.daemon.station.followed_files import FollowedFile
     from slpstream.formats.interface import Reader
     from slpstream.game.log_writer import Batch
     from slpstream.sources.tail.events import TailedFile

@@ -22,8 +22,7 @@ from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.followed_file import FollowedFile
-    from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
     from slpstream.daemon.station.services import SharedServices
     from slpstream.daemon.station.status import StationStatus
     from slpstream.game.log_writer import Batch
@@ -59,7 +58,7 @@ class Publisher:
 
         `held` means that its bytes were held back because nothing was reading them.
         """
-        if not batch.frames and batch.is_empty:
+        if not (batch.frames or batch.loose or any(batch.logs.values())):
             return
         if batch.start is not None and self._is_copy(followed, batch.start.game_id):
             self._log.info(
@@ -83,8 +82,8 @@ class Publisher:
         self._counters.count(followed, batch, held=held)
         if batch.notable or self._status.state != "playing":  # otherwise nothing can have changed
             self._status.note_batch(followed, batch)
-        if followed.keep_checkpoint is not None and followed.pipeline.bytes_read >= followed.checkpoint_due_bytes:
-            followed.checkpoint_due_bytes = followed.keep_checkpoint(followed.pipeline)
+        if followed.log_reader is not None and followed.pipeline.bytes_read >= followed.log_reader.keep_from:
+            followed.log_reader.keep(followed.pipeline)
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
         file, games = followed.file, self._files.games

@@ -28,7 +28,6 @@ from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Publisher
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.status import StationStatus
-from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.kernel import send_to_all
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
@@ -88,8 +87,7 @@ class Station:
         self._containment = containment = FileContainment(
             station, files, publisher, shared.errors, timing.retry_seconds
         )
-        self.following = Following(channel, files, publisher, status, containment, counters)
-        self._whole_files = WholeFiles(files, publisher, containment, settings, shared)
+        self.following = Following(channel, files, publisher, status, containment, counters, settings, shared)
         self._is_still = True
         """Whether no file has grown for a while, and nothing is wrong."""
         self._due_at = 0.0
@@ -118,11 +116,6 @@ class Station:
         """How we notice changes of files. As long as nothing is reported to us, this is `polling`."""
         notifications = self.notifications
         return "polling" if notifications is None or notifications.degraded else notifications.strategy
-
-    @property
-    def active_files(self) -> int:
-        """The number of files that are followed."""
-        return len(self.files)
 
     @property
     def followed(self) -> list[Path]:
@@ -201,7 +194,7 @@ class Station:
         if len(self.files):
             self._release_quiet_files()
             self.publisher.prefer_growing(self._settings.watch.stalled_seconds)
-            self._whole_files.play_files_at_rest(nursery)
+            self.following.play_files_at_rest(nursery)
         self._containment.try_again()
         self.status.check_folder()
         if self.status.unreachable is None:
@@ -261,7 +254,6 @@ class Station:
 
     def _failed(self, error_id: str, failures: int) -> None:
         """Note that a bug has ended the work on the folder, which will begin again after a pause."""
-        self.following.discard_held()
         self.files.abandon()
         self.status.failed(error_id, failures)
         self.channel.notify()

@@ -21,8 +21,7 @@ from slpstream.stream.game import Game, Role
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
-    from slpstream.daemon.station.followed_file import FollowedFile
-    from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
     from slpstream.daemon.station.services import Settings
     from slpstream.game.log_writer import Batch
     from slpstream.stream.channel import Channel, StationState

@@ -158,11 +158,10 @@ def _read(path: Path) -> tuple[Path, Any, int] | int:
     If the file can't be read, report this, and return an exit code.
     """
     from slpstream.api import read_game
-    from slpstream.game.record import record_of
 
     try:
         game = read_game(path)
-        said_at_ms = record_of(game).said_at_ms
+        said_at_ms = game.record().said_at_ms
         return path, game, round(1000 * path.stat().st_mtime) if said_at_ms is None else said_at_ms
     except (FormatError, SourceError) as error:
         return report_error(path, error)

@@ -158,11 +158,10 @@ def examine(replay: FoundReplay, query: GameQuery) -> Found:
     import msgspec
 
     from slpstream.api import read_game
-    from slpstream.game.record import record_of
 
     path = replay.path
     try:
-        record = record_of(read_game(at_hand(replay)))
+        record = read_game(at_hand(replay)).record()
     except (FormatError, SourceError) as error:
         return Found(path, None, *describe_error(path, error))
     if not is_match(query, path, record):

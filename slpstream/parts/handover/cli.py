@@ -15,7 +15,6 @@ from slpstream.api import read_game
 from slpstream.cli import EXIT_NO, report, report_error
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
-from slpstream.game.record import record_of
 from slpstream.model.clock_skew import ClockSkew
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.summary import IndexedGame, Standing
@@ -81,7 +80,7 @@ def command(
     with progress_bar("reading", len(found), shown=True) as update:
         for number, path in enumerate(found, 1):
             try:
-                record = record_of(read_game(path))
+                record = read_game(path).record()
                 mtime_ns = modified_ns(path.stat())
             except (FormatError, SourceError) as error:
                 code = max(code, report_error(path, error))

@@ -21,7 +21,7 @@ from slpstream.model.prepared import prepared
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.on_air.part import OnAir
 from slpstream.parts.services import OnAirChoice
-from slpstream.stream.on_air import ChosenBy
+from slpstream.stream.channel import ChosenBy
 from slpstream.system.logs import get_logger
 from slpstream.web.schemas import Moment, Schema
 

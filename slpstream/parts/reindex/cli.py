@@ -25,7 +25,6 @@ from slpstream.config import Config, recordings_folder, state_folder, station_fo
 from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
-from slpstream.game.record import record_of
 from slpstream.parts import registry
 from slpstream.sources.packed_names import is_archive
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
@@ -173,7 +172,7 @@ def _read_file(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
         unfinished = game.end is not None and game.end.reason == "incomplete"
         if unfinished and time.time() - job.file.mtime_ns / 1e9 < idle_seconds:
             game.reopen()  # the file may still be growing; the daemon decides when it has ended
-        return record_of(game)
+        return game.record()
 
     return read_entry(read, job.station, job.file)
 

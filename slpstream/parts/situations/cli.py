@@ -129,11 +129,8 @@ def examine(search: Search, replay_file: FoundReplay) -> FileResult:
     file = replay_file.path
     try:
         source = at_hand(replay_file)
-        if search.games is not None:
-            from slpstream.game.record import record_of
-
-            if not is_match(search.games, file, record_of(read_game(source))):
-                return FileResult()
+        if search.games is not None and not is_match(search.games, file, read_game(source).record()):
+            return FileResult()
         replay = open_replay(source)
         found = replay.situations(search.query)
         if not found:

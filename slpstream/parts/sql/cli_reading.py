@@ -151,11 +151,8 @@ def examine(scan: Scan, games: GameQuery | None, found: FoundReplay) -> Found:
     queried = QueriedReplay(found.path)
     try:
         at_hand(found)
-        if games is not None:
-            from slpstream.game.record import record_of  # needs the store, which others do without
-
-            if not is_match(games, queried.path, record_of(queried.game)):
-                return Found()
+        if games is not None and not is_match(games, queried.path, queried.game.record()):
+            return Found()
         rows = scan.read(queried)
         return Found(rows, "" if rows is None or not scan.is_costly else _damage(queried))
     except (FormatError, SourceError) as error:

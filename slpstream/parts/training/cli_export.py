@@ -278,11 +278,8 @@ def _read_head(found: FoundReplay, query: GameQuery | None) -> Head:
     try:
         game_id, settings = _start_of(found)
         game = game_name(game_id, settings)
-        if query is not None:
-            from slpstream.game.record import record_of  # needs the store, which others do without
-
-            if not is_match(query, found.path, record_of(read_game(found.path))):
-                return Head(file, game, wanted=False)
+        if query is not None and not is_match(query, found.path, read_game(found.path).record()):
+            return Head(file, game, wanted=False)
         players_of(settings)
     except NotForTraining as reason:
         return Head(file, "", 0, f"{file}: left out, because it has {reason}")

@@ -15,7 +15,6 @@ from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.games import DaemonGames
 from slpstream.game.dolphin_queue import replay_path
-from slpstream.game.record import record_of
 from slpstream.parts.archives.search import ArchiveSearch, find_archives
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.backfill import ArchivedGame
@@ -60,7 +59,7 @@ class Scene:
 async def scene(tmp_path: Path, read: Callable[[Path], Iterator[ArchivedGame]] = read_archive) -> AsyncIterator[Scene]:
     folder = tmp_path / "replays"
     folder.mkdir(exist_ok=True)
-    index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read)
+    index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: read_game(path).record(), read_archive=read)
     search = ArchiveSearch(index, search_seconds=0.01)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:

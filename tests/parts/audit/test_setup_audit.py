@@ -15,7 +15,6 @@ from slpstream.api import read_codes, read_game
 from slpstream.config import Config
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.games import DaemonGames
-from slpstream.game.record import record_of
 from slpstream.model.setup import Pacing
 from slpstream.parts.audit.findings import Audit
 from slpstream.parts.audit.part import Audit as AuditConfig
@@ -51,7 +50,7 @@ def played(
     status = path.stat()
     arrived_at_ms = 1000 * (FIRST_GAME_AT + 600 * number)
     index.played(
-        station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)), arrived_at_ms, pacing=pacing
+        station, path, status.st_mtime_ns, status.st_size, read_game(path).record(), arrived_at_ms, pacing=pacing
     )
 
 

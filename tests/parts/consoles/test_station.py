@@ -91,7 +91,7 @@ async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
         await send(setup, GAME[45_000:])
         setup.recorder.close_ended_game()
         await until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
-        await until(lambda: setup.station.active_files == 0)
+        await until(lambda: len(setup.station.files) == 0)
         await send(setup, OTHER)
         await until(lambda: len(setup.published(1)) > 3 and setup.published(1)[-1].type == "game_end")
         [first, second] = sorted((tmp_path / "wii").glob("*.slp"), key=lambda path: len(path.name))
@@ -115,7 +115,7 @@ async def test_full_disk_during_a_whole_game(tmp_path: Path) -> None:
         assert lines(await whole_log(setup.station.channel.games[0])) == lines(setup.published())
         setup.disk.failing = None
         await until(lambda: setup.recorder.unwritten_bytes == 0)
-        await until(lambda: setup.station.active_files == 0)
+        await until(lambda: len(setup.station.files) == 0)
         [path] = (tmp_path / "wii").glob("*.slp")
         assert raw_of(path.read_bytes()) == GAME
         assert lines(setup.published()) == lines(list(messages(path)))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from slpstream.api import read_game
-from slpstream.game.record import record_of
 from slpstream.model.summary import IndexedGame, Standing
 from slpstream.parts.handover.archive import write_zip
 from slpstream.parts.handover.handed_set import HandedSet, ReplayFile, handed_set
@@ -33,7 +32,7 @@ class Setup(CorrectedGames):
     def add(self, data: bytes, *, arrived_ms: int | None = None, name: str = "") -> str:
         path = self.folder / (name or f"Game_{len(self.files):03}.slp")
         path.write_bytes(data)
-        record = record_of(read_game(path))
+        record = read_game(path).record()
         self.files[record.game_id] = ReplayFile(
             record.game_id, [path], path.name, record.format, record.summary, record.last_frame,
             record.duration_seconds or 0.0, record.said_at_ms, arrived_ms, 0,

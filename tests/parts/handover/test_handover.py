@@ -19,7 +19,6 @@ import trio.testing
 from slpstream.api import open_replay, read_game
 from slpstream.config import Config
 from slpstream.daemon.stations import RunningStations
-from slpstream.game.record import record_of
 from slpstream.model.bracket_facts import SetContext
 from slpstream.parts.handover import archive
 from slpstream.parts.handover.handed_set import HandedSet
@@ -93,7 +92,7 @@ class Venue:
         written_at = time.time() if written_at is None else written_at
         os.utime(path, (written_at, written_at))
         status = path.stat()
-        self.index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)))
+        self.index.played(station, path, status.st_mtime_ns, status.st_size, read_game(path).record())
         return path
 
     def pack(self, paths: Sequence[Path], station: str = "main") -> None:
@@ -105,7 +104,7 @@ class Venue:
                 packed.write(path, path.name)
         mtime_ns = time.time_ns() + 1_000_000_000
         for path in paths:
-            record, member = record_of(read_game(path)), member_path(night, path.name)
+            record, member = read_game(path).record(), member_path(night, path.name)
             self.index.played(station, member, mtime_ns, path.stat().st_size + 1, record)
 
     def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:

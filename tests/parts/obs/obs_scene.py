@@ -15,8 +15,7 @@ from slpstream.model.messages import LogMessage
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.parts.obs.control import ObsControl
 from slpstream.parts.obs.rules import Actions, Rule
-from slpstream.stream.channel import Hub
-from slpstream.stream.on_air import OnAir
+from slpstream.stream.channel import Hub, OnAir
 from slpstream.system.internal_errors import InternalErrors
 from tests.parts.obs.obs_double import FakeObs
 from tests.stream.fakes import FakeLog, FakeStation

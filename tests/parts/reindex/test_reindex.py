@@ -10,7 +10,6 @@ import pytest
 from click.testing import Result
 
 from slpstream.api import read_game
-from slpstream.game.record import record_of
 from slpstream.parts.reindex.cli import command
 from slpstream.store import FILE_NAME, Entry, GamesQuery, open_database
 from slpstream.store.backfill import path_key
@@ -76,7 +75,7 @@ def test_arrival_times_operator_decisions_and_remembered_values_are_kept(setup: 
     reindex(state, setup)
     path = setup / "deep" / "0.slp"
     status = path.stat()
-    record = record_of(read_game(path))
+    record = read_game(path).record()
     entry = Entry(
         station="setup", path=path_key(path), mtime_ns=status.st_mtime_ns, size_bytes=status.st_size, record=record,
         arrived_at_ms=1_800_000_000_000,

@@ -16,7 +16,6 @@ from msgspec import UNSET
 from slpstream.daemon.game_log import links_of, read_frames, stats_of
 from slpstream.daemon.game_queries import parsed_query
 from slpstream.game.described import DescribedGame
-from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import timestamp
@@ -151,7 +150,7 @@ class BrokerGames:
                     end = payload_of(message)
                 elif message.type == "metadata":
                     metadata = payload_of(message)["metadata"]
-        record = record_of(DescribedGame.of_payloads(game.game_id, payload_of(start), end, metadata))
+        record = DescribedGame.of_payloads(game.game_id, payload_of(start), end, metadata).record()
         found = (record, record.said_at_ms or turns[0].ordinal)
         if record.metadata is not None:
             self._ended = {**dict(list(self._ended.items())[-_MAX_GAMES:]), game.game_id: found}
