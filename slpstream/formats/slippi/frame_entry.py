@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
-from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, START
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, STAGE_EVENT_KINDS
+from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, REPEATED, START
 from slpstream.model.events import Inputs, State
 
 _PHYSICAL_BUTTONS = {
@@ -74,8 +74,11 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
     items: Any = []
     stage_events: Any = []
 
-    def add(self, command: int, event: Any) -> None:
-        """Add a decoded event to a frame that isn't closed. A Pre-Frame Update must be the first of its character."""
+    def add(self, command: int, event: Any) -> bool:
+        """Add a decoded event to a frame that isn't closed. A Pre-Frame Update must be the first of its character.
+
+        Returns False if there is no room for it, because there are `MAX_REPEATED_EVENTS` already.
+        """
         if command == PRE:
             (self.followers if event.is_follower else self.players)[event.player_index] = PlayerFrame(event)
         elif command == POST:
@@ -86,10 +89,12 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
                 characters[event.player_index] = PlayerFrame(UNSET, event)
         elif command == START:
             self.start = event
-        elif command == ITEM:
-            self.items.append(event)
-        elif command in STAGE_EVENT_KINDS:
-            self.stage_events.append(stage_event(command, event))
+        elif command in REPEATED:
+            repeated = self.items if command == ITEM else self.stage_events
+            if len(repeated) >= MAX_REPEATED_EVENTS:
+                return False
+            repeated.append(event if command == ITEM else stage_event(command, event))
+        return True
 
     def close(self) -> None:
         """Leave out empty parts, because no more events follow."""

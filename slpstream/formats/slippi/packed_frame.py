@@ -34,7 +34,6 @@ from slpstream.formats.slippi.frame_events import (
     REPEATED,
     RULES,
     START,
-    frame_number,
     frame_widths,
     rules_of,
 )
@@ -144,9 +143,12 @@ class WholeFrames:
 
     def decode(self, data: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a whole frame."""
-        frame = FrameEntry(frame_number(data, 0), revision)
+        frame = FrameEntry(0, revision)
+        layouts, add = self._layouts, frame.add
         for command, at, _ in walk_events(data, 0, len(data), self._widths):
-            frame.add(command, self._layouts[command].decode(data, at))
+            event = layouts[command].decode(data, at)
+            add(command, event)
+        frame.frame = event.frame  # all have the same
         frame.close()
         return frame
 

@@ -29,7 +29,7 @@ import msgspec
 from slpstream.formats.slippi import commands, container, metadata
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.frame_events import PLAYER_INDEX_OFFSET, POST, PRE, START, unsupported
+from slpstream.formats.slippi.frame_events import POST, PRE, START, unsupported
 from slpstream.formats.slippi.framing import (
     MAX_GECKO_LIST_BYTES,
     MIN_SPLITTER_BYTES,
@@ -316,7 +316,12 @@ class SlippiReader:
                 end = start + width
                 if end > limit:
                     break
-                self._take_event(buffer[start:end], base + end, out)
+                layout = self._layouts.get(command) or self._take_first(buffer[start:end], base + end, out)
+                if layout is not None and self._frames is not None:
+                    event = layout.decode(buffer, start)
+                    if command in _UPDATES and event.player_index not in self._frames.players:
+                        self._warn_of_stranger(event.player_index, base + start, base + end, out)
+                    self._frames.take(command, event, base + end, out)
                 counts[command] += 1
                 start = end
         finally:
@@ -344,24 +349,13 @@ class SlippiReader:
         self._end(self._base, "raw_length", None, out)
         return True
 
-    def _take_event(self, event: bytes, end: int, out: list[Event]) -> None:
-        """Take a whole event, which ends at the file offset `end`."""
-        command, frames = event[0], self._frames
-        layout = self._layouts.get(command)
-        if layout is None or frames is None:
-            self._take_first(event, end, out)
-            return
-        if command in _UPDATES and event[PLAYER_INDEX_OFFSET] not in frames.players and frames.players:
-            index = event[PLAYER_INDEX_OFFSET]
-            message = f"player index {index} is not in Game Start; updates of such players are left out"
-            self._warn_once("players", "unsupported", message, event, end, out)
-        frames.take(command, layout.decode(event, 0), end, out)
+    def _take_first(self, event: bytes, end: int, out: list[Event]) -> Layout | None:
+        """Take an event whose command hasn't occurred in a frame before, or never does. Returns the layout of an event
+        that belongs to a frame, which isn't taken yet.
 
-    def _take_first(self, event: bytes, end: int, out: list[Event]) -> None:
-        """Take an event whose command hasn't occurred in a frame before, or never does.
-
-        If its declared size lacks some fields that every version should have, report this. Raises `FramingError` if it
-        comes too early, and `Unsupported` if we can't read frames with such events.
+        `end` is the file offset after the event. If its declared size lacks some fields that every version should have,
+        report this. Raises `FramingError` if it comes too early, and `Unsupported` if we can't read frames with such
+        events.
         """
         command, start = event[0], end - len(event)
         if command == commands.GAME_START:
@@ -384,7 +378,8 @@ class SlippiReader:
                 self._end(end, "game_end", payload, out)
             elif not layout.too_small:
                 self._layouts[command] = layout
-                self._take_event(event, end, out)
+                return layout
+        return None
 
     def _take_game_start(self, event: bytes, end: int, out: list[Event]) -> None:
         """Take a Game Start (0x36), which comes once per game and contains the settings and players."""
@@ -552,13 +547,19 @@ class SlippiReader:
 
     def _warn_short(self, title: str, lack: str, event: bytes, end: int, out: list[Event]) -> None:
         message = f"{title}: the declared size of {len(event) - 1} bytes {lack}"
-        self._warn_once(title, "short_event", message, event, end, out)
+        self._warn_once(title, "short_event", message, end - len(event), end, out)
 
-    def _warn_once(self, about: str, code: str, message: str, event: bytes, end: int, out: list[Event]) -> None:
+    def _warn_of_stranger(self, index: int, start: int, end: int, out: list[Event]) -> None:
+        """Report the updates of a player who isn't in Game Start, unless Game Start has no players."""
+        if self._frames is not None and self._frames.players:
+            message = f"player index {index} is not in Game Start; updates of such players are left out"
+            self._warn_once("players", "unsupported", message, start, end, out)
+
+    def _warn_once(self, about: str, code: str, message: str, offset: int, end: int, out: list[Event]) -> None:
         """Report a fault of an event. If there are more events with the same fault, they aren't reported."""
         if about not in self._reported:
             self._reported.add(about)
-            self._diagnostics.report(out, code, message, end - len(event), end)
+            self._diagnostics.report(out, code, message, offset, end)
 
     def _warn(self, code: str, message: str, offset: int, out: list[Event]) -> None:
         self._diagnostics.report(out, code, message, offset, self._base)
