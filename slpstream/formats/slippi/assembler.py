@@ -33,7 +33,7 @@ from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
-from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
+from slpstream.formats.slippi.commands import FRAME_BOOKEND, MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry
 from slpstream.formats.slippi.frame_events import BOOKEND, POST, PRE, START
@@ -44,9 +44,9 @@ from slpstream.formats.slippi.packed_frame import (
     Character,
     FrameParts,
     PackedFrame,
-    WholeFrames,
     characters_in,
     players_in,
+    whole_frames,
 )
 from slpstream.model.events import Event, Frame, FrameFinalized
 
@@ -82,28 +82,26 @@ class Assembler:
     def __init__(
         self,
         diagnostics: DiagnosticLimiter,
-        *,
-        bookends: bool,
-        online: bool | None,
-        finalized_field: bool,
+        widths: tuple[int, ...],
         players: Iterable[int],
-        whole_frames: WholeFrames,
+        *,
+        online: bool | None,
     ) -> None:
-        """`bookends` and `finalized_field` tell us whether the replay declares Frame Bookend and its
-        `latest_finalized_frame`.
+        """`widths` are the declared widths by command byte.
 
-        `online` is whether the major scene is 8, or `None` for a replay that doesn't have this field. `players` are the
-        player indices in Game Start: the first frame waits for these, and updates of others are left out, unless there
-        are none. `whole_frames` is what is known about the whole frames of this version.
+        `players` are the player indices in Game Start: the first frame waits for these, and updates of others are left
+        out, unless there are none. `online` is whether the major scene is 8, or `None` for a replay that doesn't have
+        this field.
         """
         self._diagnostics = diagnostics
+        self._bookends = widths[BOOKEND] > 0
         self._rule: FinalityRule = "when complete"
-        if bookends and online is not False:
-            self._rule = "as sent" if online and finalized_field else "by age"
+        if self._bookends and online is not False:
+            has_finalized = widths[BOOKEND] >= FRAME_BOOKEND.fields[1].end
+            self._rule = "as sent" if online and has_finalized else "by age"
         self.players = frozenset(players)
         self._open: FrameEntry | None = None
         """The frame whose events are being read; `None` between frames."""
-        self._bookends = bookends
         # Only without bookends:
         self._expected: set[Character] = {(index, False) for index in self.players}
         """The characters of the last sending, those that came too late included."""
@@ -128,7 +126,7 @@ class Assembler:
         """Like `_gone`, but up to the newest sending. Replaced, never changed."""
         self._characters: FrameParts | None = None
         """The characters in the last sending, or `None` if the kernel can't take the next one."""
-        self._whole_frames = whole_frames
+        self._whole_frames = whole_frames(widths)
         self._finder = self._new_finder()
         self.noted = -math.inf
         """The highest frame number in which a player may have the action `packed_frame.NOTED_ACTION`."""

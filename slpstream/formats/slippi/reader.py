@@ -20,7 +20,7 @@ import copy
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum, auto
 from typing import ClassVar, NamedTuple, Self
 
@@ -30,19 +30,9 @@ from slpstream.formats.slippi import commands, container, metadata
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_events import POST, PRE, START, unsupported
-from slpstream.formats.slippi.framing import (
-    MAX_GECKO_LIST_BYTES,
-    MIN_SPLITTER_BYTES,
-    EventPayloads,
-    event_payloads_of,
-    gecko_list_part,
-    read_event_payloads,
-    walk_events,
-    width_of_event_payloads,
-)
+from slpstream.formats.slippi.framing import EventPayloads, event_payloads_at, event_payloads_of, walk_events
 from slpstream.formats.slippi.game_start import EXACT_CHARACTER_SINCE, MAJOR_SCENE_ONLINE, GameStartPayload, Settings
 from slpstream.formats.slippi.game_time import timer_start
-from slpstream.formats.slippi.packed_frame import whole_frames
 from slpstream.formats.slippi.result import CountLedgeGrabs, GameEndPayload, Outcome
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model.errors import FieldError, FormatError, FramingError
@@ -51,6 +41,10 @@ from slpstream.model.fields import Layout
 
 _NO_FRAMES = FramesBefore()
 _UPDATES = (PRE, POST)
+_USED, _INNER_COMMAND, _LAST = 0x201, 0x203, 0x204
+"""Offsets in Message Splitter: the bytes used of its block of 512, as u16; the inner command; 1 in the last part."""
+_MAX_GECKO_LIST_BYTES = 1 << 20
+"""The longest known one has 70,496 bytes."""
 
 
 class Stage(IntEnum):
@@ -94,7 +88,7 @@ class SlippiReader:
         """The settings; `None` before Game Start."""
         self.gecko_list: bytes | None = None
         """The Gecko List, or `None` if it isn't complete yet or the replay doesn't have one."""
-        self._widths: Sequence[int] = ()
+        self._widths: tuple[int, ...] = ()
         """The declared widths of events by command byte, after Event Payloads."""
         self._buffer = b""
         self._base = 0
@@ -133,7 +127,7 @@ class SlippiReader:
         twin._gecko_parts = self._gecko_parts.copy()
         twin._frames = None if self._frames is None else self._frames.copy(twin._diagnostics)
         twin._outcome = None if self._outcome is None else self._outcome.copy()
-        twin._metadata = self._metadata.copy()
+        twin._metadata = copy.deepcopy(self._metadata)
         return twin
 
     def resumed_after_frames(
@@ -276,14 +270,12 @@ class SlippiReader:
         return True
 
     def _read_event_payloads(self, out: list[Event]) -> bool:
-        if not self._buffer:
+        found = event_payloads_at(self._buffer, 0, self._base)
+        if found is None:
             return False
-        width = width_of_event_payloads(self._buffer, 0, self._base)
-        if width is None or len(self._buffer) < width:
-            return False
-        self.event_payloads = read_event_payloads(self._buffer[:width])
+        self.event_payloads, end = found
         self._widths = self.event_payloads.widths
-        self._consume(width)
+        self._consume(end)
         self.stage = Stage.EVENTS
         return True
 
@@ -389,15 +381,9 @@ class SlippiReader:
         start = end - len(event)
         self.game_start = payload = GameStartPayload(event, offset=start)
         self.settings = settings = payload.settings()
-        bookend_width = self._widths[commands.FRAME_BOOKEND.command]
-        self._frames = Assembler(
-            self._diagnostics,
-            bookends=bookend_width > 0,
-            online=None if settings.game_mode is msgspec.UNSET else settings.game_mode == MAJOR_SCENE_ONLINE,
-            finalized_field=bookend_width >= commands.FRAME_BOOKEND.fields[1].end,
-            players=[player.player_index for player in settings.players],
-            whole_frames=whole_frames(tuple(self._widths)),
-        )
+        online = None if settings.game_mode is msgspec.UNSET else settings.game_mode == MAJOR_SCENE_ONLINE
+        players = [player.player_index for player in settings.players]
+        self._frames = Assembler(self._diagnostics, self._widths, players, online=online)
         self._outcome = Outcome(settings)
         game_id = hashlib.sha256(event).hexdigest()[:32]
         out.append(GameStart(end, "slippi", game_id, settings, (commands.FRAMES_PER_SECOND, 1)))
@@ -408,21 +394,22 @@ class SlippiReader:
             self._diagnostics.report(out, BAD_TEXT, message, start + at, end)
 
     def _take_message_splitter(self, event: bytes, end: int, out: list[Event]) -> None:
-        """Take a Message Splitter (0x10, since 3.3.0).
+        """Take a Message Splitter (0x10, since 3.3.0), which contains a part of an event that is too large for one. Up
+        to now, this is only the Gecko List.
 
-        It is a block of the Gecko List, which is too large for a single event.
+        We ignore the declared size of the Gecko List, because it doesn't fit into 16 bits.
         """
-        if len(event) < MIN_SPLITTER_BYTES:
+        if len(event) <= _LAST:
             self._warn_short("Message Splitter", f"is too small{_LEFT_OUT}", event, end, out)
-        part = gecko_list_part(event)
-        if part is None:
             return
-        data, is_last = part
-        self._gecko_parts += data
-        if len(self._gecko_parts) > MAX_GECKO_LIST_BYTES:
+        if event[_INNER_COMMAND] != commands.GECKO_LIST:
+            return
+        used_bytes = int.from_bytes(event[_USED:_INNER_COMMAND], "big")
+        self._gecko_parts += event[1 : 1 + min(used_bytes, _USED - 1)]
+        if len(self._gecko_parts) > _MAX_GECKO_LIST_BYTES:
             self._warn("gecko_list_too_long", "the Gecko List is longer than 1 MiB", end, out)
             self._gecko_parts.clear()
-        if is_last:
+        if event[_LAST]:
             self.gecko_list = bytes(self._gecko_parts)
             self._gecko_parts.clear()
 
