@@ -9,22 +9,8 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, STAGE_EVENT_KINDS
 from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, REPEATED, START
+from slpstream.formats.slippi.names import physical_buttons
 from slpstream.model.events import Inputs, State
-
-_PHYSICAL_BUTTONS = {
-    0x1: "dpad_left",
-    0x2: "dpad_right",
-    0x4: "dpad_down",
-    0x8: "dpad_up",
-    0x10: "z",
-    0x20: "r",
-    0x40: "l",
-    0x100: "a",
-    0x200: "b",
-    0x400: "x",
-    0x800: "y",
-    0x1000: "start",
-}
 
 
 class PlayerFrame(msgspec.Struct, gc=False):
@@ -46,7 +32,7 @@ class PlayerFrame(msgspec.Struct, gc=False):
             stick=(pre.joystick_x, pre.joystick_y),
             c_stick=(pre.c_stick_x, pre.c_stick_y),
             triggers=(pre.physical_l_trigger, pre.physical_r_trigger),
-            buttons=frozenset(name for bit, name in _PHYSICAL_BUTTONS.items() if pressed & bit),
+            buttons=frozenset(name for bit, name in physical_buttons().items() if pressed & bit),
         )
 
     @property
