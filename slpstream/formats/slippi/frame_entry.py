@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, STAGE_EVENT_KINDS
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, REPEATED, START
 from slpstream.formats.slippi.names import physical_buttons
 from slpstream.model.events import Inputs, State
@@ -79,7 +79,7 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
             repeated = self.items if command == ITEM else self.stage_events
             if len(repeated) >= MAX_REPEATED_EVENTS:
                 return False
-            repeated.append(event if command == ITEM else stage_event(command, event))
+            repeated.append(event)
         return True
 
     def close(self) -> None:
@@ -87,20 +87,3 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
         self.followers = self.followers or UNSET
         self.items = self.items or UNSET
         self.stage_events = self.stage_events or UNSET
-
-
-class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
-    """An event of the stage. It has a `kind` and the same fields as in slippi-js."""
-
-    kind: str
-    frame: int
-    platform: Any = UNSET
-    height: Any = UNSET
-    direction: Any = UNSET
-    event: Any = UNSET
-    transformation: Any = UNSET
-
-
-def stage_event(command: int, event: Any) -> StageEvent:
-    """Return an event of the stage in the form that messages have."""
-    return StageEvent(STAGE_EVENT_KINDS[command], **{name: getattr(event, name) for name in event.__struct_fields__})

@@ -23,8 +23,8 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.commands import FRAME_BOOKEND, LEDGE_CATCH, POST_FRAME, STAGE_EVENT_KINDS, TABLES
-from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
+from slpstream.formats.slippi.commands import FRAME_BOOKEND, LEDGE_CATCH, POST_FRAME, TABLES
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_events import (
     BOOKEND,
     FRAMED,
@@ -209,9 +209,8 @@ class WholeFrames:
     def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int], ...]]]:
         for command in REPEATED & self._layouts.keys():
             marks = _Marks()
-            event = marks.event(self._layouts[command], 0)
-            event = stage_event(command, event) if command in STAGE_EVENT_KINDS else event
-            yield command, tuple((literal, kind, offset) for literal, kind, _, offset in marks.split(event, form))
+            pieces = marks.split(marks.event(self._layouts[command], 0), form)
+            yield command, tuple((literal, kind, offset) for literal, kind, _, offset in pieces)
 
     def _marked(self, parts: FrameParts, marks: _Marks) -> FrameEntry:
         """Return a frame that has the given parts, with marks instead of its values."""
