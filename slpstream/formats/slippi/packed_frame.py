@@ -146,8 +146,9 @@ class WholeFrames:
         frame = FrameEntry(0, revision)
         layouts, add = self._layouts, frame.add
         for command, at, _ in walk_events(data, 0, len(data), self._widths):
-            event = layouts[command].decode(data, at)
-            add(command, event)
+            if command != BOOKEND:  # which adds nothing to the frame
+                event = layouts[command].decode(data, at)
+                add(command, event)
         frame.frame = event.frame  # all have the same
         frame.close()
         return frame
