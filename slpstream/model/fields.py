@@ -157,16 +157,25 @@ class Table:
     """
 
     def __init__(
-        self, title: str, command: int, fields: Sequence[Field], *, doc: str, required: int | None = None
+        self,
+        title: str,
+        command: int,
+        fields: Sequence[Field],
+        *,
+        doc: str,
+        required: int | None = None,
+        kind: str | None = None,
     ) -> None:
         self.title = title
         self.command = command
+        self.kind = kind
+        """The `kind` that these events have in messages, if they share an array with others."""
         self.since = fields[0].since
         self.doc = doc
         self.fields = tuple(fields)
         self.required = sum(1 for f in self.fields if f.since == self.since) if required is None else required
         self.groups = _group_classes(title, self.fields)
-        self.cls = _event_class(title, self.fields, self.groups, doc)
+        self.cls = _event_class(title, self.fields, self.groups, doc, kind)
         # Worker threads decode files too, and `lru_cache` is thread-safe.
         self._layouts = lru_cache(maxsize=_KEPT_LAYOUTS)(partial(Layout, self))
 
@@ -215,7 +224,9 @@ def _group_classes(title: str, fields: Sequence[Field]) -> dict[str, type[Any]]:
     }
 
 
-def _event_class(title: str, fields: Sequence[Field], groups: Mapping[str, type[Any]], doc: str) -> type[Any]:
+def _event_class(
+    title: str, fields: Sequence[Field], groups: Mapping[str, type[Any]], doc: str, kind: str | None
+) -> type[Any]:
     names = list(dict.fromkeys(field.name.partition(".")[0] for field in fields))
     return msgspec.defstruct(
         title.replace(" ", "").replace("-", ""),
@@ -224,7 +235,9 @@ def _event_class(title: str, fields: Sequence[Field], groups: Mapping[str, type[
         rename=_wire_names(names),
         gc=False,
         module=__name__,
-        namespace={"__doc__": doc},
+        namespace={"__doc__": doc, "kind": kind},
+        tag=kind,
+        tag_field=None if kind is None else "kind",
     )
 
 

@@ -35,7 +35,7 @@ from slpstream.formats.slippi import container
 from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import GAME_START
 from slpstream.formats.slippi.frame_index import frame_index
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of
 from slpstream.model.errors import FormatError
 from tests.bench.report import Figure, Form
 from tests.replays import SLP
@@ -144,12 +144,12 @@ def _best_times(operations: dict[str, Callable[[], Any]], rounds: int) -> dict[s
 
 def _after_game_start(data: bytes) -> tuple[int, int, tuple[int, ...]]:
     """Offset of the first frame, end of the raw array, and the widths of the events."""
-    start = container.HEADER_BYTES
-    width = width_of_event_payloads(data, start, start) or 0
-    widths = read_event_payloads(data[start : start + width]).widths
+    found = event_payloads_of(data)
+    assert found is not None
+    payloads, start = found
     raw = container.raw_length(data[: container.HEADER_BYTES])
     limit = min(len(data), container.HEADER_BYTES + raw) if raw else len(data)
-    return start + width + widths[GAME_START], limit, widths
+    return start + payloads.widths[GAME_START], limit, payloads.widths
 
 
 def _peppi_py() -> Any:

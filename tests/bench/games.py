@@ -8,7 +8,7 @@ from typing import IO
 
 from slpstream.formats.slippi import commands
 from slpstream.formats.slippi.container import HEADER_BYTES, header
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of
 from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
 
@@ -47,8 +47,9 @@ class EndlessGame:
     def __init__(self) -> None:
         path = SLP / f"{_WRITTEN}.slp"
         data = path.read_bytes() if path.is_file() else synthetic_match(seed=1)
-        start = HEADER_BYTES + (width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES) or 0)
-        payloads = read_event_payloads(data[HEADER_BYTES:start])
+        found = event_payloads_of(data)
+        assert found is not None
+        payloads, start = found
         self._widths = payloads.widths
         self._has_latest_finalized = payloads.sizes.get(_BOOKEND, 0) >= _LATEST_FINALIZED_OFFSET + _NUMBER.size - 1
         self._opening = header(0) + data[HEADER_BYTES:start]

@@ -34,8 +34,7 @@ from typing import NamedTuple
 
 from slpstream.api import open_replay
 from slpstream.formats.slippi.commands import GAME_START
-from slpstream.formats.slippi.container import HEADER_BYTES
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of
 from slpstream.formats.slippi.game_start import set_field
 from slpstream.model.errors import FormatError
 from slpstream.parts.training.columns import PLAYERS
@@ -157,9 +156,11 @@ def write_archive(archive: Path, paths: Sequence[Path], count: int) -> int:
 
 def as_another_game(replay: bytes, number: int) -> bytes:
     """The replay with another random seed in Game Start and, if present, another number in its session."""
-    width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES) or 0
-    sizes = read_event_payloads(replay[HEADER_BYTES : HEADER_BYTES + width]).sizes
-    at = HEADER_BYTES + width
+    found = event_payloads_of(replay)
+    if found is None:
+        raise ValueError("the replay ends inside Event Payloads")
+    payloads, at = found
+    sizes = payloads.sizes
     if replay[at] != GAME_START:
         raise ValueError("the event after Event Payloads is not Game Start")
     start = bytearray(replay[at : at + 1 + sizes[GAME_START]])

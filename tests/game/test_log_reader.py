@@ -16,8 +16,7 @@ import pytest
 import trio
 
 from slpstream.formats.slippi.commands import FRAME_BOOKEND
-from slpstream.formats.slippi.container import HEADER_BYTES
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader as log_reader_module
 from slpstream.game.log_reader import GrowingLogReader, Slice, archived_game
@@ -137,8 +136,9 @@ async def test_cursor_of_a_frame_that_ended_where_the_next_began(mode: FramesMod
     """Old cursors of replays before 3.0 have the offset of the next frame's first event. They miss no later frame."""
     match = RecordedMatch(tmp_path / "Game.slp", synthetic_match(frames=40, version=(0, 1, 0)))
     reader, log = match.new_reader(), match.logs[mode]
-    width = width_of_event_payloads(match.data, HEADER_BYTES, HEADER_BYTES) or 0
-    payloads = read_event_payloads(match.data[HEADER_BYTES : HEADER_BYTES + width])
+    found = event_payloads_of(match.data)
+    assert found is not None
+    payloads, _ = found
     frames = [index for index, message in enumerate(log) if message.frame is not None]
     for index, following in pairwise(frames):
         offset = log[index].offset

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_BOOKEND
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
-from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of, walk_events
 
 _LENGTH = slice(len(MAGIC), HEADER_BYTES)
 
@@ -24,9 +24,10 @@ def written_in_steps(path: Path, data: bytes, every_frames: int) -> Iterator[int
 
     With steps of quarters of a second, the dashboard gets these frames at its low rate too.
     """
-    start = HEADER_BYTES + (width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES) or 0)
-    widths = read_event_payloads(data[HEADER_BYTES:start]).widths
-    ends = [end for command, _, end in walk_events(data, start, len(data), widths) if command == FRAME_BOOKEND.command]
+    found = event_payloads_of(data)
+    assert found is not None
+    walk = walk_events(data, found[1], len(data), found[0].widths)
+    ends = [end for command, _, end in walk if command == FRAME_BOOKEND.command]
     written = 0
     for frames in range(1 + -FIRST_FRAME % 15, len(ends), every_frames):
         with path.open("ab") as file:

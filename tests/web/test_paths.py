@@ -21,7 +21,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from slpstream.formats.slippi.framing import width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of
 from slpstream.parts.demo.endpoints import PATH
 from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
@@ -172,7 +172,9 @@ def test_no_message_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     ids = {"gone": "0" * 32, "game": game_of(daemon, "good.slp"), "wrong": game_of(daemon, "wrong.slp")}
     types: set[str] = set()
     damaged = bytearray(synthetic_match(seed=6, frames=100))
-    damaged[15 + (width_of_event_payloads(bytes(damaged), 15, 15) or 0)] = 0x77  # instead of Game Start
+    found = event_payloads_of(bytes(damaged))
+    assert found is not None
+    damaged[found[1]] = 0x77  # instead of Game Start
     for query in QUERIES:
         url = daemon.stream_url(**{key: value.format(**ids) for key, value in query.items()})
         with connect(url, max_size=None, close_timeout=0.2) as socket:

@@ -1,9 +1,16 @@
 """The assembler, which decides which events form a frame, when this frame is complete, and when it is final.
 
-Usually, a frame is complete at its Frame Bookend. There are no bookends before 3.0, so in this case it is complete when
-all characters have their Post-Frame Update (`Completion`), or else when the next frame begins or the game ends. On
-netplay, a rollback sends a frame number again. Each *sending* has a `revision` that is one higher than the last one. It
-also starts empty, so you never get items or stage events twice.
+Usually, a frame is complete at its Frame Bookend, or else when the next frame begins or the game ends. On netplay, a
+rollback sends a frame number again. Each *sending* has a `revision` that is one higher than the last one. It also
+starts empty, so you never get items or stage events twice.
+
+There are no bookends before 3.0. There, the game first sends the Pre-Frame Updates of all characters, and then their
+Post-Frame Updates (observed in all 22 real replays before 3.0). So if each character of a frame has its Post-Frame
+Update, and no character of the frame before is missing, then the frame is complete. For the first frame, we use the
+players of Game Start instead. If a character has gone, we can't know this in that frame until the next one begins. As
+soon as a frame is complete, it is also final, so if there are more events of it later, they have no effect. If a
+character comes too late, the next frame waits for it. The compiled kernel follows the same rules on its own, and there
+are tests that compare them.
 
 There are four rules that say when a complete frame becomes final (spec page, rule 3). Which one applies to a game
 depends on Game Start and the declared sizes:
@@ -26,10 +33,10 @@ from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
-from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
+from slpstream.formats.slippi.commands import FRAME_BOOKEND, MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry
-from slpstream.formats.slippi.frame_events import BOOKEND, ITEM, POST, PRE, REPEATED, START
+from slpstream.formats.slippi.frame_events import BOOKEND, POST, PRE, START
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.packed_frame import (
     CHARACTERS,
@@ -37,9 +44,9 @@ from slpstream.formats.slippi.packed_frame import (
     Character,
     FrameParts,
     PackedFrame,
-    WholeFrames,
     characters_in,
     players_in,
+    whole_frames,
 )
 from slpstream.model.events import Event, Frame, FrameFinalized
 
@@ -60,45 +67,6 @@ class FramesBefore(NamedTuple):
     """Whether all have the number of the first, repeated `MAX_REPEATS` times or more (`frame_numbers`)."""
 
 
-class Completion:
-    """Decides when a frame is complete in replays before 3.0, because these have no Frame Bookends.
-
-    The game first sends the Pre-Frame Updates of all characters, and then their Post-Frame Updates (observed in all 22
-    real replays before 3.0). So if each character of a frame has its Post-Frame Update, and no character of the frame
-    before is missing, then the frame is complete. For the first frame, we use the players of Game Start instead. If a
-    character has gone, we can't know this in that frame until the next one begins.
-
-    As soon as a frame is complete, it is also final, so if there are more events of it later, they have no effect. If a
-    character comes too late, the next frame waits for it. The compiled kernel follows the same rules on its own, and
-    there are tests that compare them.
-    """
-
-    def __init__(self, characters: Iterable[Character]) -> None:
-        """`characters` are those that we expect in the first frame."""
-        self.characters: set[Character] = set(characters)
-        """The characters of the open sending, or of the last one, those that came too late included."""
-        self.complete = False
-        self._awaited: set[Character] = set()
-        self._updated: set[Character] = set()
-
-    def begin(self) -> None:
-        """Begin a sending. It should have the same characters as the one before."""
-        self._awaited, self.characters, self._updated = self.characters, set(), set()
-        self.complete = False
-
-    def pre_frame(self, character: Character) -> None:
-        """Take a Pre-Frame Update."""
-        self.characters.add(character)
-
-    def post_frame(self, character: Character) -> None:
-        """Take a Post-Frame Update. After this, the sending might be complete."""
-        self.characters.add(character)
-        self._updated.add(character)
-        self.complete = self.complete or (
-            len(self._updated) == len(self.characters) and self._awaited <= self.characters
-        )
-
-
 FinalityRule = Literal["when complete", "as sent", "by age"]
 """The rule that says when a complete frame becomes final: immediately (without bookends, and offline), when
 `latest_finalized_frame` reaches it, or when `ROLLBACK_FRAMES` newer frames are complete."""
@@ -114,31 +82,33 @@ class Assembler:
     def __init__(
         self,
         diagnostics: DiagnosticLimiter,
-        *,
-        bookends: bool,
-        online: bool | None,
-        finalized_field: bool,
+        widths: tuple[int, ...],
         players: Iterable[int],
-        whole_frames: WholeFrames,
+        *,
+        online: bool | None,
     ) -> None:
-        """`bookends` and `finalized_field` tell us whether the replay declares Frame Bookend and its
-        `latest_finalized_frame`.
+        """`widths` are the declared widths by command byte.
 
-        `online` is whether the major scene is 8, or `None` for a replay that doesn't have this field. `players` are the
-        player indices in Game Start: the first frame waits for these, and updates of others are left out, unless there
-        are none. `whole_frames` is what is known about the whole frames of this version.
+        `players` are the player indices in Game Start: the first frame waits for these, and updates of others are left
+        out, unless there are none. `online` is whether the major scene is 8, or `None` for a replay that doesn't have
+        this field.
         """
         self._diagnostics = diagnostics
+        self._bookends = widths[BOOKEND] > 0
         self._rule: FinalityRule = "when complete"
-        if bookends and online is not False:
-            self._rule = "as sent" if online and finalized_field else "by age"
+        if self._bookends and online is not False:
+            has_finalized = widths[BOOKEND] >= FRAME_BOOKEND.fields[1].end
+            self._rule = "as sent" if online and has_finalized else "by age"
         self.players = frozenset(players)
         self._open: FrameEntry | None = None
         """The frame whose events are being read; `None` between frames."""
-        self._completion = None if bookends else Completion((index, False) for index in self.players)
-        """`None` with bookends."""
+        # Only without bookends:
+        self._expected: set[Character] = {(index, False) for index in self.players}
+        """The characters of the last sending, those that came too late included."""
+        self._updated: set[Character] = set()
+        """The characters that have their Post-Frame Update in the open sending."""
         self._completed: int | None = None
-        """Without bookends, the frame that was complete last."""
+        """The frame that was complete last."""
         self._numbers = FrameNumbers()
         self._pending: dict[int, Frame] = {}
         """The complete frames that are not final, each with its latest revision, by frame number."""
@@ -156,7 +126,7 @@ class Assembler:
         """Like `_gone`, but up to the newest sending. Replaced, never changed."""
         self._characters: FrameParts | None = None
         """The characters in the last sending, or `None` if the kernel can't take the next one."""
-        self._whole_frames = whole_frames
+        self._whole_frames = whole_frames(widths)
         self._finder = self._new_finder()
         self.noted = -math.inf
         """The highest frame number in which a player may have the action `packed_frame.NOTED_ACTION`."""
@@ -169,7 +139,7 @@ class Assembler:
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin._open = copy.deepcopy(self._open)
-        twin._completion = copy.deepcopy(self._completion)
+        twin._expected, twin._updated = set(self._expected), set(self._updated)
         twin._numbers = self._numbers.copy()
         twin._pending = dict(self._pending)
         twin._again = list(self._again)
@@ -188,7 +158,7 @@ class Assembler:
         We don't know the characters in the frame before, so the next frame is complete as soon as its own characters
         are.
         """
-        self._completion = None if self._completion is None else Completion(())
+        self._expected = set()
         self._characters = None
         self._numbers.place_after(frames.first, repeated=frames.repeated)
         self._last = frames.last
@@ -200,7 +170,7 @@ class Assembler:
         Frame Start begins a sending, and so does another frame number, and a second Pre-Frame Update of a character.
         Before 2.2, there is no Frame Start. A second Post-Frame Update replaces the first.
         """
-        frame, completion = self._open, self._completion
+        frame = self._open
         if frame is None:
             if self._completed == event.frame and self._is_late(command, event, end, out):
                 return
@@ -216,30 +186,26 @@ class Assembler:
         if command == BOOKEND:
             self._close(frame, end, out)
             self._complete(event.frame, event.latest_finalized_frame, end, out)
-        elif command in REPEATED and len(frame.items if command == ITEM else frame.stage_events) >= MAX_REPEATED_EVENTS:
+        elif not frame.add(command, event):
             message = f"frame {frame.frame} has more than {MAX_REPEATED_EVENTS} items or stage events"
             self._diagnose("crowded_frame", message, end, out)
-        else:
-            frame.add(command, event)
-            if completion is not None and command == PRE:
-                completion.pre_frame((event.player_index, event.is_follower))
-            elif completion is not None and command == POST:
-                completion.post_frame((event.player_index, event.is_follower))
-                if completion.complete:
-                    self._completed = frame.frame
-                    self._close(frame, end, out)
-                    self._finalize(frame.frame, end, out)
+        elif command == POST and not self._bookends:
+            updated = self._updated
+            updated.add((event.player_index, event.is_follower))
+            if len(updated) == len(frame.players) + len(frame.followers) and self._expected <= updated:
+                self._completed, self._expected = frame.frame, updated
+                self._close(frame, end, out)
+                self._finalize(frame.frame, end, out)
 
     def _is_late(self, command: int, event: Any, end: int, out: list[Event]) -> bool:
         """Whether an event between frames belongs to the last one, which is complete."""
-        completion = self._completion
         character = (event.player_index, event.is_follower) if command in (PRE, POST) else None
-        if completion is None or command == START or (command == PRE and character in completion.characters):
+        if command == START or (command == PRE and character in self._expected):
             return False
         message = f"an event of frame {event.frame} comes after the frame was complete"
         self._diagnose("late_event", message, end, out)
         if character is not None:  # the next frame has to wait for it
-            completion.characters.add(character)
+            self._expected.add(character)
             self._characters = None
         return True
 
@@ -248,19 +214,20 @@ class Assembler:
         before = self._open
         if before is not None:
             self._close_at_next(before, end, out)
-            if self._completion is None:
+            if self._bookends:
                 self._limit_lag(end, out)
             else:
                 self._finalize(before.frame, end, out)
-        if self._completion is not None:
-            self._completion.begin()
+        self._updated = set()
         self._open = frame = FrameEntry(number)
         return frame
 
     def _close_at_next(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
         """Close a frame that is complete because the next one begins, or the game ends."""
-        if self._completion is None:
+        if self._bookends:
             self._diagnose("frame_without_bookend", f"frame {frame.frame} has no Frame Bookend", end, out)
+        else:
+            self._expected = {(index, False) for index in frame.players} | {(index, True) for index in frame.followers}
         self._close(frame, end, out)
 
     def _close(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
@@ -302,7 +269,7 @@ class Assembler:
         else:
             self._again.append((number, end))
         if self._again:
-            if self._completion is not None or not numbers.is_only_number(number):
+            if not self._bookends or not numbers.is_only_number(number):
                 self._report_again(end, out)
             elif numbers.repeated:
                 self._again.clear()
@@ -385,7 +352,7 @@ class Assembler:
         if newest is not None:
             self._last = self._newest = newest
             self._gone = self._newest_gone
-            if self._completion is not None:
+            if not self._bookends:
                 self._completed = newest.number
             if noted is not None:
                 self.noted = noted
@@ -415,12 +382,11 @@ class Assembler:
         If this returns False, nothing was taken, and you have to read the frame event by event. The reason can be that
         its last event doesn't complete it, or that it might be late.
         """
-        completion = self._completion
-        if completion is not None:
+        if not self._bookends:
             characters = characters_in(packed.parts)
-            if number == self._completed or not completion.characters <= characters:
+            if number == self._completed or not self._expected <= characters:
                 return False
-            self._completed, completion.characters = number, characters
+            self._completed, self._expected = number, characters
         self._append(number, packed, players_in(packed.parts), end, out)
         self._complete(number, latest_finalized, end, out)
         is_usual = self._numbers.in_order and not self._again and self._rule != "by age"

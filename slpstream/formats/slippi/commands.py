@@ -178,6 +178,7 @@ FOD_PLATFORMS = Table(
         Field("height", 0x6, F32, "3.18.0", "Height of the platform.", "game units"),
     ],
     required=1,
+    kind="fod_platform",
     doc="Fountain of Dreams: once per frame and platform that moved.",
 )
 
@@ -189,6 +190,7 @@ WHISPY = Table(
         Field("direction", 0x5, U8, "3.18.0", "0 none, 1 left, 2 right."),
     ],
     required=1,
+    kind="whispy",
     doc="Dream Land: once per change of the direction.",
 )
 
@@ -201,10 +203,11 @@ STADIUM = Table(
         Field("transformation", 0x7, U16, "3.18.0", "3 fire, 4 grass, 5 normal, 6 rock, 9 water."),
     ],
     required=1,
+    kind="stadium",
     doc="Pokemon Stadium: once per step of a transformation. Documented, but not seen in a real replay yet.",
 )
 
-STAGE_EVENT_KINDS = {FOD_PLATFORMS.command: "fod_platform", WHISPY.command: "whispy", STADIUM.command: "stadium"}
+STAGE_EVENT_KINDS = {table.command: table.kind for table in (FOD_PLATFORMS, WHISPY, STADIUM) if table.kind}
 """The `kind` of each stage event in messages, by command byte."""
 
 TABLES: dict[int, Table] = {

@@ -17,10 +17,9 @@ How sure we are:
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -60,10 +59,6 @@ class FallCounter:
         self._alive: set[int] = set()
         self._scores = {index: PlayerScore(index) for index in self._sides}
         self._team_kos: Counter[int] = Counter()
-
-    def copy(self) -> Self:
-        """Return a copy of this counter. It has the same state, but is independent from then on."""
-        return copy.deepcopy(self)
 
     def take(self, players: Mapping[int, Any]) -> list[Fall]:
         """Take the players of the next final frame, and return the falls that have happened in it."""

@@ -7,24 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
-from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, START
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
+from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, REPEATED, START
+from slpstream.formats.slippi.names import physical_buttons
 from slpstream.model.events import Inputs, State
-
-_PHYSICAL_BUTTONS = {
-    0x1: "dpad_left",
-    0x2: "dpad_right",
-    0x4: "dpad_down",
-    0x8: "dpad_up",
-    0x10: "z",
-    0x20: "r",
-    0x40: "l",
-    0x100: "a",
-    0x200: "b",
-    0x400: "x",
-    0x800: "y",
-    0x1000: "start",
-}
 
 
 class PlayerFrame(msgspec.Struct, gc=False):
@@ -46,7 +32,7 @@ class PlayerFrame(msgspec.Struct, gc=False):
             stick=(pre.joystick_x, pre.joystick_y),
             c_stick=(pre.c_stick_x, pre.c_stick_y),
             triggers=(pre.physical_l_trigger, pre.physical_r_trigger),
-            buttons=frozenset(name for bit, name in _PHYSICAL_BUTTONS.items() if pressed & bit),
+            buttons=frozenset(name for bit, name in physical_buttons().items() if pressed & bit),
         )
 
     @property
@@ -74,8 +60,11 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
     items: Any = []
     stage_events: Any = []
 
-    def add(self, command: int, event: Any) -> None:
-        """Add a decoded event to a frame that isn't closed. A Pre-Frame Update must be the first of its character."""
+    def add(self, command: int, event: Any) -> bool:
+        """Add a decoded event to a frame that isn't closed. A Pre-Frame Update must be the first of its character.
+
+        Returns False if there is no room for it, because there are `MAX_REPEATED_EVENTS` already.
+        """
         if command == PRE:
             (self.followers if event.is_follower else self.players)[event.player_index] = PlayerFrame(event)
         elif command == POST:
@@ -86,30 +75,15 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
                 characters[event.player_index] = PlayerFrame(UNSET, event)
         elif command == START:
             self.start = event
-        elif command == ITEM:
-            self.items.append(event)
-        elif command in STAGE_EVENT_KINDS:
-            self.stage_events.append(stage_event(command, event))
+        elif command in REPEATED:
+            repeated = self.items if command == ITEM else self.stage_events
+            if len(repeated) >= MAX_REPEATED_EVENTS:
+                return False
+            repeated.append(event)
+        return True
 
     def close(self) -> None:
         """Leave out empty parts, because no more events follow."""
         self.followers = self.followers or UNSET
         self.items = self.items or UNSET
         self.stage_events = self.stage_events or UNSET
-
-
-class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
-    """An event of the stage. It has a `kind` and the same fields as in slippi-js."""
-
-    kind: str
-    frame: int
-    platform: Any = UNSET
-    height: Any = UNSET
-    direction: Any = UNSET
-    event: Any = UNSET
-    transformation: Any = UNSET
-
-
-def stage_event(command: int, event: Any) -> StageEvent:
-    """Return an event of the stage in the form that messages have."""
-    return StageEvent(STAGE_EVENT_KINDS[command], **{name: getattr(event, name) for name in event.__struct_fields__})

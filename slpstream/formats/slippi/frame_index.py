@@ -155,7 +155,7 @@ def find_events(
 
     `players` are those of Game Start in replays without Frame Bookends, and otherwise `None`.
 
-    In these, a frame is complete according to the rules of `assembler.Completion`.
+    In these, a frame is complete according to the rules of `assembler`.
     """
     first, stop = 0, start
     numbers: list[int] = []

@@ -8,9 +8,8 @@ arrives byte by byte, this doesn't take longer, because the scan keeps its posit
 
 from __future__ import annotations
 
-import copy
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import ubjson
 
@@ -56,13 +55,6 @@ class MetadataDecoder:
         """The texts so far: where the length of each begins (or its type, if it is a single character), where its bytes
         begin, and where they end."""
 
-    def copy(self) -> Self:
-        """Return a copy that is at the same position, but independent from now on."""
-        twin = copy.copy(self)
-        twin._closers = list(self._closers)
-        twin._texts = list(self._texts)
-        return twin
-
     def advance(self, data: bytes) -> Decoded | None:
         """Return the object, or `None` if some of its bytes are still missing.
 
@@ -87,7 +79,7 @@ class MetadataDecoder:
             value = ubjson.loadb(readable, object_pairs_hook=dict)
         except (ubjson.DecoderException, ValueError) as error:
             raise FieldError(f"metadata cannot be read: {error}", offset=self._start) from error
-        return Decoded({str(key): _plain(item) for key, item in value.items()}, len(data), bad_text)
+        return Decoded(_finite(value), len(data), bad_text)
 
     def _with_readable_texts(self, data: bytes) -> tuple[bytes, int | None]:
         """Replace all bytes that aren't UTF-8 by U+FFFD. Returns the object, and where the first of these bytes are.
@@ -220,13 +212,10 @@ def _encode_int(value: int) -> bytes:
     return b"U" + bytes([value]) if value < 256 else b"l" + value.to_bytes(4, "big")
 
 
-def _plain(value: Any) -> Any:
-    """Convert a value to the types of JSON. Decimals become floats, and floats that aren't finite become null."""
+def _finite(value: Any) -> Any:
+    """Replace all numbers that aren't finite by null, which is their only form in JSON."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, (str, int, bool)) or value is None:
-        return value
-    number = float(value)
-    return number if math.isfinite(number) else None
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -23,8 +23,8 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.commands import FRAME_BOOKEND, LEDGE_CATCH, POST_FRAME, STAGE_EVENT_KINDS, TABLES
-from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
+from slpstream.formats.slippi.commands import FRAME_BOOKEND, LEDGE_CATCH, POST_FRAME, TABLES
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_events import (
     BOOKEND,
     FRAMED,
@@ -34,7 +34,6 @@ from slpstream.formats.slippi.frame_events import (
     REPEATED,
     RULES,
     START,
-    frame_number,
     frame_widths,
     rules_of,
 )
@@ -144,9 +143,13 @@ class WholeFrames:
 
     def decode(self, data: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a whole frame."""
-        frame = FrameEntry(frame_number(data, 0), revision)
+        frame = FrameEntry(0, revision)
+        layouts, add = self._layouts, frame.add
         for command, at, _ in walk_events(data, 0, len(data), self._widths):
-            frame.add(command, self._layouts[command].decode(data, at))
+            if command != BOOKEND:  # which adds nothing to the frame
+                event = layouts[command].decode(data, at)
+                add(command, event)
+        frame.frame = event.frame  # all have the same
         frame.close()
         return frame
 
@@ -207,9 +210,8 @@ class WholeFrames:
     def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int], ...]]]:
         for command in REPEATED & self._layouts.keys():
             marks = _Marks()
-            event = marks.event(self._layouts[command], 0)
-            event = stage_event(command, event) if command in STAGE_EVENT_KINDS else event
-            yield command, tuple((literal, kind, offset) for literal, kind, _, offset in marks.split(event, form))
+            pieces = marks.split(marks.event(self._layouts[command], 0), form)
+            yield command, tuple((literal, kind, offset) for literal, kind, _, offset in pieces)
 
     def _marked(self, parts: FrameParts, marks: _Marks) -> FrameEntry:
         """Return a frame that has the given parts, with marks instead of its values."""

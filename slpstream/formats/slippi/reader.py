@@ -20,7 +20,7 @@ import copy
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum, auto
 from typing import ClassVar, NamedTuple, Self
 
@@ -29,20 +29,10 @@ import msgspec
 from slpstream.formats.slippi import commands, container, metadata
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.frame_events import PLAYER_INDEX_OFFSET, POST, PRE, START, unsupported
-from slpstream.formats.slippi.framing import (
-    MAX_GECKO_LIST_BYTES,
-    MIN_SPLITTER_BYTES,
-    EventPayloads,
-    event_payloads_of,
-    gecko_list_part,
-    read_event_payloads,
-    walk_events,
-    width_of_event_payloads,
-)
+from slpstream.formats.slippi.frame_events import POST, PRE, START, unsupported
+from slpstream.formats.slippi.framing import EventPayloads, event_payloads_at, event_payloads_of, walk_events
 from slpstream.formats.slippi.game_start import EXACT_CHARACTER_SINCE, MAJOR_SCENE_ONLINE, GameStartPayload, Settings
 from slpstream.formats.slippi.game_time import timer_start
-from slpstream.formats.slippi.packed_frame import whole_frames
 from slpstream.formats.slippi.result import CountLedgeGrabs, GameEndPayload, Outcome
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model.errors import FieldError, FormatError, FramingError
@@ -51,6 +41,10 @@ from slpstream.model.fields import Layout
 
 _NO_FRAMES = FramesBefore()
 _UPDATES = (PRE, POST)
+_USED, _INNER_COMMAND, _LAST = 0x201, 0x203, 0x204
+"""Offsets in Message Splitter: the bytes used of its block of 512, as u16; the inner command; 1 in the last part."""
+_MAX_GECKO_LIST_BYTES = 1 << 20
+"""The longest known one has 70,496 bytes."""
 
 
 class Stage(IntEnum):
@@ -94,7 +88,7 @@ class SlippiReader:
         """The settings; `None` before Game Start."""
         self.gecko_list: bytes | None = None
         """The Gecko List, or `None` if it isn't complete yet or the replay doesn't have one."""
-        self._widths: Sequence[int] = ()
+        self._widths: tuple[int, ...] = ()
         """The declared widths of events by command byte, after Event Payloads."""
         self._buffer = b""
         self._base = 0
@@ -133,7 +127,7 @@ class SlippiReader:
         twin._gecko_parts = self._gecko_parts.copy()
         twin._frames = None if self._frames is None else self._frames.copy(twin._diagnostics)
         twin._outcome = None if self._outcome is None else self._outcome.copy()
-        twin._metadata = self._metadata.copy()
+        twin._metadata = copy.deepcopy(self._metadata)
         return twin
 
     def resumed_after_frames(
@@ -276,14 +270,12 @@ class SlippiReader:
         return True
 
     def _read_event_payloads(self, out: list[Event]) -> bool:
-        if not self._buffer:
+        found = event_payloads_at(self._buffer, 0, self._base)
+        if found is None:
             return False
-        width = width_of_event_payloads(self._buffer, 0, self._base)
-        if width is None or len(self._buffer) < width:
-            return False
-        self.event_payloads = read_event_payloads(self._buffer[:width])
+        self.event_payloads, end = found
         self._widths = self.event_payloads.widths
-        self._consume(width)
+        self._consume(end)
         self.stage = Stage.EVENTS
         return True
 
@@ -316,7 +308,12 @@ class SlippiReader:
                 end = start + width
                 if end > limit:
                     break
-                self._take_event(buffer[start:end], base + end, out)
+                layout = self._layouts.get(command) or self._take_first(buffer[start:end], base + end, out)
+                if layout is not None and self._frames is not None:
+                    event = layout.decode(buffer, start)
+                    if command in _UPDATES and event.player_index not in self._frames.players:
+                        self._warn_of_stranger(event.player_index, base + start, base + end, out)
+                    self._frames.take(command, event, base + end, out)
                 counts[command] += 1
                 start = end
         finally:
@@ -344,24 +341,13 @@ class SlippiReader:
         self._end(self._base, "raw_length", None, out)
         return True
 
-    def _take_event(self, event: bytes, end: int, out: list[Event]) -> None:
-        """Take a whole event, which ends at the file offset `end`."""
-        command, frames = event[0], self._frames
-        layout = self._layouts.get(command)
-        if layout is None or frames is None:
-            self._take_first(event, end, out)
-            return
-        if command in _UPDATES and event[PLAYER_INDEX_OFFSET] not in frames.players and frames.players:
-            index = event[PLAYER_INDEX_OFFSET]
-            message = f"player index {index} is not in Game Start; updates of such players are left out"
-            self._warn_once("players", "unsupported", message, event, end, out)
-        frames.take(command, layout.decode(event, 0), end, out)
+    def _take_first(self, event: bytes, end: int, out: list[Event]) -> Layout | None:
+        """Take an event whose command hasn't occurred in a frame before, or never does. Returns the layout of an event
+        that belongs to a frame, which isn't taken yet.
 
-    def _take_first(self, event: bytes, end: int, out: list[Event]) -> None:
-        """Take an event whose command hasn't occurred in a frame before, or never does.
-
-        If its declared size lacks some fields that every version should have, report this. Raises `FramingError` if it
-        comes too early, and `Unsupported` if we can't read frames with such events.
+        `end` is the file offset after the event. If its declared size lacks some fields that every version should have,
+        report this. Raises `FramingError` if it comes too early, and `Unsupported` if we can't read frames with such
+        events.
         """
         command, start = event[0], end - len(event)
         if command == commands.GAME_START:
@@ -384,7 +370,8 @@ class SlippiReader:
                 self._end(end, "game_end", payload, out)
             elif not layout.too_small:
                 self._layouts[command] = layout
-                self._take_event(event, end, out)
+                return layout
+        return None
 
     def _take_game_start(self, event: bytes, end: int, out: list[Event]) -> None:
         """Take a Game Start (0x36), which comes once per game and contains the settings and players."""
@@ -394,15 +381,9 @@ class SlippiReader:
         start = end - len(event)
         self.game_start = payload = GameStartPayload(event, offset=start)
         self.settings = settings = payload.settings()
-        bookend_width = self._widths[commands.FRAME_BOOKEND.command]
-        self._frames = Assembler(
-            self._diagnostics,
-            bookends=bookend_width > 0,
-            online=None if settings.game_mode is msgspec.UNSET else settings.game_mode == MAJOR_SCENE_ONLINE,
-            finalized_field=bookend_width >= commands.FRAME_BOOKEND.fields[1].end,
-            players=[player.player_index for player in settings.players],
-            whole_frames=whole_frames(tuple(self._widths)),
-        )
+        online = None if settings.game_mode is msgspec.UNSET else settings.game_mode == MAJOR_SCENE_ONLINE
+        players = [player.player_index for player in settings.players]
+        self._frames = Assembler(self._diagnostics, self._widths, players, online=online)
         self._outcome = Outcome(settings)
         game_id = hashlib.sha256(event).hexdigest()[:32]
         out.append(GameStart(end, "slippi", game_id, settings, (commands.FRAMES_PER_SECOND, 1)))
@@ -413,21 +394,22 @@ class SlippiReader:
             self._diagnostics.report(out, BAD_TEXT, message, start + at, end)
 
     def _take_message_splitter(self, event: bytes, end: int, out: list[Event]) -> None:
-        """Take a Message Splitter (0x10, since 3.3.0).
+        """Take a Message Splitter (0x10, since 3.3.0), which contains a part of an event that is too large for one. Up
+        to now, this is only the Gecko List.
 
-        It is a block of the Gecko List, which is too large for a single event.
+        We ignore the declared size of the Gecko List, because it doesn't fit into 16 bits.
         """
-        if len(event) < MIN_SPLITTER_BYTES:
+        if len(event) <= _LAST:
             self._warn_short("Message Splitter", f"is too small{_LEFT_OUT}", event, end, out)
-        part = gecko_list_part(event)
-        if part is None:
             return
-        data, is_last = part
-        self._gecko_parts += data
-        if len(self._gecko_parts) > MAX_GECKO_LIST_BYTES:
+        if event[_INNER_COMMAND] != commands.GECKO_LIST:
+            return
+        used_bytes = int.from_bytes(event[_USED:_INNER_COMMAND], "big")
+        self._gecko_parts += event[1 : 1 + min(used_bytes, _USED - 1)]
+        if len(self._gecko_parts) > _MAX_GECKO_LIST_BYTES:
             self._warn("gecko_list_too_long", "the Gecko List is longer than 1 MiB", end, out)
             self._gecko_parts.clear()
-        if is_last:
+        if event[_LAST]:
             self.gecko_list = bytes(self._gecko_parts)
             self._gecko_parts.clear()
 
@@ -552,13 +534,19 @@ class SlippiReader:
 
     def _warn_short(self, title: str, lack: str, event: bytes, end: int, out: list[Event]) -> None:
         message = f"{title}: the declared size of {len(event) - 1} bytes {lack}"
-        self._warn_once(title, "short_event", message, event, end, out)
+        self._warn_once(title, "short_event", message, end - len(event), end, out)
 
-    def _warn_once(self, about: str, code: str, message: str, event: bytes, end: int, out: list[Event]) -> None:
+    def _warn_of_stranger(self, index: int, start: int, end: int, out: list[Event]) -> None:
+        """Report the updates of a player who isn't in Game Start, unless Game Start has no players."""
+        if self._frames is not None and self._frames.players:
+            message = f"player index {index} is not in Game Start; updates of such players are left out"
+            self._warn_once("players", "unsupported", message, start, end, out)
+
+    def _warn_once(self, about: str, code: str, message: str, offset: int, end: int, out: list[Event]) -> None:
         """Report a fault of an event. If there are more events with the same fault, they aren't reported."""
         if about not in self._reported:
             self._reported.add(about)
-            self._diagnostics.report(out, code, message, end - len(event), end)
+            self._diagnostics.report(out, code, message, offset, end)
 
     def _warn(self, code: str, message: str, offset: int, out: list[Event]) -> None:
         self._diagnostics.report(out, code, message, offset, self._base)

@@ -88,12 +88,6 @@ class LedgeGrabs:
         self._last: dict[int, Any] = {}
         """How long the players that hold a ledge have been in this action state."""
 
-    def copy(self) -> LedgeGrabs:
-        """Return a copy of this counter. It has the same state, but is independent from then on."""
-        twin = copy.copy(self)
-        twin.counts, twin._last = dict(self.counts), dict(self._last)
-        return twin
-
     def take(self, frame: Frame) -> None:
         """Take the next final frame."""
         content = frame.content
@@ -133,8 +127,8 @@ class Outcome:
     def copy(self) -> Self:
         """Return a copy. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
-        twin._falls = None if self._falls is None else self._falls.copy()
-        twin._ledge_grabs = None if self._ledge_grabs is None else self._ledge_grabs.copy()
+        twin._falls = copy.deepcopy(self._falls)
+        twin._ledge_grabs = copy.deepcopy(self._ledge_grabs)
         return twin
 
     def count_ledge_grabs_with(self, count: CountLedgeGrabs) -> None:

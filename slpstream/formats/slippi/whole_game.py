@@ -20,7 +20,7 @@ from slpstream.formats.slippi.commands import GAME_END, GAME_START, LEDGE_CATCH,
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Slot, frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
-from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, event_payloads_of
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, GameStartPayload, size_at
 from slpstream.formats.slippi.reader import Head, Stage, read_head
 from slpstream.model.errors import FormatError, FramingError
@@ -193,12 +193,12 @@ def _after_game_start(data: bytes) -> tuple[EventPayloads, GameStartPayload, int
     start = container.HEADER_BYTES
     if not data.startswith(container.MAGIC) or data[start : start + 1] != bytes([EVENT_PAYLOADS]):
         return None
-    width = width_of_event_payloads(data, start, start)
-    if width is None or len(data) <= start + width:
+    found = event_payloads_of(data)
+    if found is None or len(data) == found[1]:
         return None
-    payloads = read_event_payloads(data[start : start + width])
-    end = start + width + payloads.widths[GAME_START]
+    payloads, at = found
+    end = at + payloads.widths[GAME_START]
     raw = container.raw_length(data)
-    ordinary = payloads.widths[GAME_START] > _MIN_GAME_START_BYTES and data[start + width] == GAME_START
+    ordinary = payloads.widths[GAME_START] > _MIN_GAME_START_BYTES and data[at] == GAME_START
     within = end < len(data) and (not raw or end < container.HEADER_BYTES + raw)
-    return (payloads, GameStartPayload(data[start + width : end]), end) if ordinary and within else None
+    return (payloads, GameStartPayload(data[at:end]), end) if ordinary and within else None

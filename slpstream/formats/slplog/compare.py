@@ -26,12 +26,11 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
+from slpstream.formats.slippi.frame_events import FRAMED
 from slpstream.formats.slippi.framing import (
     EVENT_PAYLOADS,
-    EventPayloads,
-    read_event_payloads,
+    event_payloads_of,
     walk_events,
-    width_of_event_payloads,
 )
 from slpstream.model.errors import FormatError
 from slpstream.model.fields import Field, Kind
@@ -41,7 +40,6 @@ CONTEXT_FRAMES = 2
 _SHOWN_BYTES = 16
 
 _PLAYERS = {PRE_FRAME.command, POST_FRAME.command}
-_FRAMED = {command for command in TABLES if command != GAME_END.command}
 _PREFIXES = {
     PRE_FRAME.command: "pre",
     POST_FRAME.command: "post",
@@ -136,15 +134,12 @@ class _Walk:
 
     def __init__(self, data: bytes) -> None:
         container.check_magic(data)
-        at = container.HEADER_BYTES
-        if len(data) <= at:
-            raise FormatError("the replay ends inside its header", offset=len(data))
-        width = width_of_event_payloads(data, at, at)
-        if width is None or len(data) < at + width:
-            raise FormatError("the replay ends inside Event Payloads", offset=len(data))
+        found = event_payloads_of(data)
+        if found is None:
+            where = "its header" if len(data) <= container.HEADER_BYTES else "Event Payloads"
+            raise FormatError(f"the replay ends inside {where}", offset=len(data))
         self.data = data
-        self.payloads: EventPayloads = read_event_payloads(data[at : at + width])
-        self.first = at + width
+        self.payloads, self.first = found
         self.end = self.first
         """The end of the last whole event that was walked."""
 
@@ -213,7 +208,7 @@ def _owner(data: bytes, event: _Event) -> tuple[str, int | None, int | None, boo
     """Return the title of an event, its frame and player, and whether the player is a follower."""
     command, start, end = event
     title = _TITLES.get(command, f"unknown event {command:#04x}")
-    has_frame = command in _FRAMED and end >= start + 5
+    has_frame = command in FRAMED and end >= start + 5
     frame = int.from_bytes(data[start + 1 : start + 5], "big", signed=True) if has_frame else None
     if command in _PLAYERS and end >= start + 7:
         return title, frame, data[start + 5], data[start + 6] != 0

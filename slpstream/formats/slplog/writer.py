@@ -17,8 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from slpstream.formats.slippi.commands import MESSAGE_SPLITTER
-from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
-from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, walk_events, width_of_event_payloads
+from slpstream.formats.slippi.container import MAGIC
+from slpstream.formats.slippi.framing import event_payloads_of, walk_events
 from slpstream.formats.slplog import container, plan
 from slpstream.formats.slplog.container import Block, Kind, LogHeader
 from slpstream.formats.slplog.frames import MAX_SOURCE_BYTES, FrameBlock, compress
@@ -171,20 +171,15 @@ class SlippiLogWriter(LogWriter):
         if not data.startswith(MAGIC[: len(data)]):
             self._framed = False
             return
-        if len(data) <= HEADER_BYTES + 1:
-            return
-        if data[HEADER_BYTES] != EVENT_PAYLOADS:
-            self._framed = False
-            return
         try:
-            width = width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES)
+            found = event_payloads_of(data)
         except FormatError:
             self._framed = False
             return
-        end = HEADER_BYTES + (width or 0)
-        if not width or len(data) < end:
+        if found is None:
             return
-        self._widths = read_event_payloads(data[HEADER_BYTES:end]).widths
+        payloads, end = found
+        self._widths = payloads.widths
         self._lead += data[:end]
         self._buffer = data[end:]
 

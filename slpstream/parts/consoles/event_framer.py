@@ -27,7 +27,7 @@ from slpstream.formats.slippi.commands import (
     POST_FRAME,
     PRE_FRAME,
 )
-from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, event_payloads_at, read_event_payloads
 from slpstream.model.errors import FramingError
 from slpstream.parts.consoles.wire import HELO
 
@@ -178,14 +178,13 @@ class GameFramer:
             self._buffer = self._buffer[1:]
             output.append(SkippedBytes(1, "no game has begun"))
             return True
-        width = width_of_event_payloads(head, 0, 0) or 0
-        self._begin_game(head[:width])
+        self._begin_game(head)
         self._buffer = self._buffer[len(head) :]
         output.append(GameBegan(head))
         return True
 
-    def _begin_game(self, event_payloads: bytes) -> None:
-        self._widths = list(read_event_payloads(event_payloads).widths)
+    def _begin_game(self, head: bytes) -> None:
+        self._widths = list(read_event_payloads(head[: 1 + head[1]]).widths)
         self._widths[EVENT_PAYLOADS] = 0  # begins another game, even if the table declares it
         self._ended = False
         self._lost_reason = None
@@ -328,12 +327,13 @@ def _head_of(buffer: bytes) -> bytes | None:
     Returns `None` if bytes are missing. If the buffer begins with something else, the result is empty.
     """
     try:
-        width = width_of_event_payloads(buffer, 0, 0)
+        found = event_payloads_at(buffer, 0, 0)
     except FramingError:
         return b""
-    if width is None or len(buffer) < width:
+    if found is None:
         return None
-    size = read_event_payloads(buffer[:width]).sizes.get(GAME_START)
+    payloads, width = found
+    size = payloads.sizes.get(GAME_START)
     if size is None:
         return b""
     if len(buffer) > width and buffer[width] != GAME_START:

@@ -22,7 +22,6 @@ from msgspec import Struct
 from slpstream.formats.slippi import metadata
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.container import CLOSE, HEADER_BYTES, MAGIC, header, raw_length
-from slpstream.formats.slippi.framing import width_of_event_payloads
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.model.errors import FieldError
@@ -249,8 +248,8 @@ class Recording:
         """
         names: dict[int, dict[str, str]] = {}
         with contextlib.suppress(FieldError):  # a Game Start that is too small is recorded nevertheless
-            width = width_of_event_payloads(self.head, 0, 0) or 0
-            for player in GameStartPayload(self.head[width:]).settings().players:
+            after_event_payloads = 1 + self.head[1]
+            for player in GameStartPayload(self.head[after_event_payloads:]).settings().players:
                 names[player.player_index] = {"netplay": player.display_name, "code": player.connect_code}
         characters = self.progress.characters
         return {

@@ -19,7 +19,6 @@ from slpstream.formats.slippi.commands import (
     WHISPY,
 )
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.packed_frame import whole_frames
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
 from slpstream.model.fields import Table
 from tests.formats.slippi import built
@@ -45,14 +44,9 @@ class Harness:
     ) -> None:
         self.out: list[Event] = []
         self._diagnosed: list[str] = []
-        self.assembler = Assembler(
-            DiagnosticLimiter(),
-            bookends=bookends,
-            online=online,
-            finalized_field=finalized_field,
-            players=players,
-            whole_frames=whole_frames((0,) * 256),
-        )
+        widths = [0] * 256
+        widths[FRAME_BOOKEND.command] = FRAME_BOOKEND.fields[finalized_field].end if bookends else 0
+        self.assembler = Assembler(DiagnosticLimiter(), tuple(widths), players, online=online)
         self._offset = 0
         self._newest: dict[int, Frame] = {}
         """The latest sending of each frame that is not final."""

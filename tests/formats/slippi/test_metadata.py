@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import ubjson
@@ -48,7 +49,7 @@ def test_rest_of_a_split_object_is_awaited(values: dict[str, Any], draw: st.Data
     decoder = metadata.MetadataDecoder(0)
     for end in sorted(draw.draw(st.lists(st.integers(0, len(data) - 1), max_size=5))):
         assert decoder.advance(data[:end]) is None
-        decoder = decoder.copy()
+        decoder = copy.deepcopy(decoder)
     found = decoder.advance(data + b"more")
     assert found == (values, len(data), None)
 

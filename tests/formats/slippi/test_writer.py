@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi import container, metadata
 from slpstream.formats.slippi.commands import GAME_START, GECKO_LIST, POST_FRAME, TABLES
-from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of
 from slpstream.formats.slippi.game_start import GameStartPayload
 from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start, size_of_table_at, sizes_at
 from tests.replays import NOT_REPLAYS, replays
@@ -38,12 +38,10 @@ class TakenApart:
     """A replay's parts, found with nothing but the framing."""
 
     def __init__(self, data: bytes) -> None:
-        at = container.HEADER_BYTES
-        width = width_of_event_payloads(data, at, at)
-        assert width is not None
-        self.payloads: EventPayloads = read_event_payloads(data[at : at + width])
+        found = event_payloads_of(data)
+        assert found is not None
+        self.payloads, at = found
         self.events: list[bytes] = []
-        at += width
         while at < len(data):
             size = self.payloads.widths[data[at]]
             if not size or at + size > len(data):

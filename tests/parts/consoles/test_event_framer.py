@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.formats.slippi import framing
+from slpstream.formats.slippi.framing import EventPayloads, event_payloads_at
 from slpstream.parts.consoles import event_framer
 from slpstream.parts.consoles.event_framer import (
     FramerOutput,
@@ -128,14 +128,13 @@ def test_noise_before_a_game(noise: bytes, seed: int) -> None:
 def test_noise_is_searched_only_once(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Single bytes after much noise must not keep the event loop busy."""
     calls = 0
-    width_of = framing.width_of_event_payloads
 
-    def count(buffer: bytes, offset: int, position: int) -> int | None:
+    def count(buffer: bytes, start: int, offset: int) -> tuple[EventPayloads, int] | None:
         nonlocal calls
         calls += 1
-        return width_of(buffer, offset, position)
+        return event_payloads_at(buffer, start, offset)
 
-    monkeypatch.setattr(event_framer, "width_of_event_payloads", count)
+    monkeypatch.setattr(event_framer, "event_payloads_at", count)
     framer = GameFramer()
     framer.feed(TWO[:2000])
     framer.gap()

@@ -16,12 +16,11 @@ import msgspec
 from msgspec.structs import replace
 
 from slpstream.formats.slippi.commands import PRE_FRAME
-from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_of, walk_events
 from tests.synthetic.match import synthetic_match
 
 FRAMES = 6000
 FIRST = -123
-_HEADER_BYTES = 15
 _OFFSETS = {field.name: field.offset for field in PRE_FRAME.fields}
 
 Point = tuple[int, int]
@@ -121,9 +120,10 @@ def _fingers(frame: int) -> Inputs:
 def with_inputs(players: Mapping[int, Player], *, version: tuple[int, int, int] = (3, 18, 0)) -> bytes:
     """A replay with these inputs, by player index."""
     data = bytearray(_base(version))
-    widths = read_event_payloads(bytes(data[_HEADER_BYTES : _HEADER_BYTES + _payloads_bytes(data)])).widths
-    start = _HEADER_BYTES + _payloads_bytes(data)
-    for command, at, _ in walk_events(bytes(data), start, len(data), widths):
+    found = event_payloads_of(bytes(data))
+    assert found is not None
+    widths = found[0].widths
+    for command, at, _ in walk_events(bytes(data), found[1], len(data), widths):
         if command != PRE_FRAME.command:
             continue
         number, index, is_follower = struct.unpack_from(">iB?", data, at + 1)
@@ -145,12 +145,6 @@ def _fields(inputs: Inputs) -> Iterator[tuple[str, str, float]]:
     yield "physical_l_trigger", "f", inputs.left / 140
     yield "physical_r_trigger", "f", inputs.right / 140
     yield "physical_buttons", "H", inputs.buttons
-
-
-def _payloads_bytes(data: bytes | bytearray) -> int:
-    width = width_of_event_payloads(bytes(data), _HEADER_BYTES, _HEADER_BYTES)
-    assert width is not None
-    return width
 
 
 @cache

@@ -80,6 +80,8 @@ teams = names_of(FOLDER, "enumerations", "teams")
 """By team id; they have a meaning only in a game of teams."""
 in_game_modes = names_of(FOLDER, "enumerations", "in_game_modes")
 """By `in_game_mode`, shifted down by five."""
+physical_buttons = names_of(FOLDER, "enumerations", "physical_buttons")
+"""By bit."""
 
 
 def character_name(external_id: int) -> str | None:

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from slpstream.formats.slippi.damage import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.formats.slippi.stats.game_state import GameState, Player
 from slpstream.formats.slippi.stats.highlights import highlight_of_conversion, highlight_of_stock
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES, opening_type
@@ -15,6 +14,9 @@ from slpstream.formats.slippi.stats.schema import Conversion, FirstBlood
 from slpstream.formats.slippi.stats.states import CAPTURED, THROWING, THROWN, is_attack
 from slpstream.model import highlight
 from slpstream.model.highlight import Highlight
+
+HURT_THEMSELVES = frozenset({23, 24, 26})
+"""Internal character ids of Pichu, Mr. Game & Watch and Roy, who are damaged by some of their own attacks."""
 
 
 def hit(game: GameState, player: Player, number: int, damage: float, flags: int) -> None:
@@ -170,3 +172,10 @@ def _credit_kill(game: GameState, conversion: Conversion) -> None:
         if game.first_blood is None:
             frame: Any = conversion.end_frame
             game.first_blood = FirstBlood(frame, victim.index, by)
+
+
+def is_magnifying_glass(damage: float) -> bool:
+    """Whether damage without hitstun comes from the magnifying glass, which is the case if it is 1 % (within the
+    precision of a replay).
+    """
+    return abs(damage - 1.0) < 1e-4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 from msgspec import UNSET
@@ -108,7 +109,7 @@ class GameState(Computer):
         This is cheap, because both share the entries of the lists.
         """
         twin = super().copy()
-        twin.falls = None if self.falls is None else self.falls.copy()
+        twin.falls = copy.deepcopy(self.falls)
         twin.players = [player.copy() for player in self.players]
         twin._link()
         return twin

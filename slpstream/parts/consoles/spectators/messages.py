@@ -23,7 +23,8 @@ from slpstream.formats.slippi.commands import (
     POST_FRAME,
     PRE_FRAME,
 )
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_at
+from slpstream.model.errors import FramingError
 from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
 
@@ -88,10 +89,12 @@ class EventBatches:
 
         If it doesn't, this raises `FramingError`.
         """
-        width = width_of_event_payloads(head, 0, 0) or 0
-        self._widths = read_event_payloads(head[:width]).widths
+        found = event_payloads_at(head, 0, 0)
+        if found is None:
+            raise FramingError("the game ends inside Event Payloads", offset=len(head))
+        payloads, self._next_event = found
+        self._widths = payloads.widths
         self._received_bytes = 0
-        self._next_event = width
         self._batch_start = 0
         self._previous = 0
         self._waiting: int | None = None

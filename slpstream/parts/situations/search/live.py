@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, Self
 from msgspec import UNSET
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
-from slpstream.formats.slippi.damage import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import BELOW, PLATFORM, stage_edge
+from slpstream.formats.slippi.stats.crediting import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.model.events import Event, Frame, final_frames
 from slpstream.model.occurrence import Occurrence
 from slpstream.parts.situations.search.messages import GameSetup

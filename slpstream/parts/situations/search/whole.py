@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
-from slpstream.formats.slippi.damage import HURT_THEMSELVES
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import BELOW, PLATFORM, stage_edge
+from slpstream.formats.slippi.stats.crediting import HURT_THEMSELVES
 from slpstream.model.occurrence import Occurrence
 from slpstream.parts.services import OddsOfGame
 from slpstream.parts.situations.search.players import pairs_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from slpstream.formats.slippi.damage import is_magnifying_glass
+from slpstream.formats.slippi.stats.crediting import is_magnifying_glass
 from slpstream.formats.slippi.stats.states import DYING, FLAGS, HIT, THROWN
 from slpstream.model.events import StatsUpdate
 from tests.formats.slippi.stats.games import Game, events_of, game, result_of, run

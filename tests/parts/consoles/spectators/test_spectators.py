@@ -20,7 +20,7 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from slpstream.config import StationConfig
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import event_payloads_at
 from slpstream.parts.consoles.event_framer import GameBegan, GameFramer
 from slpstream.parts.consoles.feed import RelayFeed
 from slpstream.parts.consoles.part import NetworkKeys
@@ -52,7 +52,9 @@ def head_of(raw: bytes) -> bytes:
 
 def widths_of(raw: bytes) -> Sequence[int]:
     """The sizes of the events of a game, by command."""
-    return read_event_payloads(raw[: width_of_event_payloads(raw, 0, 0)]).widths
+    found = event_payloads_at(raw, 0, 0)
+    assert found is not None
+    return found[0].widths
 
 
 def batches_of(raw: bytes, *sizes: int) -> list[bytes]:
