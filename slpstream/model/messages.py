@@ -210,6 +210,17 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
             return self.body if fields is None else _cut_body(self.body, fields)
         return body
 
+    def size_bytes(self) -> int:
+        """Return approximately how much memory this message takes.
+
+        The few bytes in a `finalized` message don't count.
+        """
+        content = self.content
+        if self.type == "finalized":
+            return OVERHEAD_BYTES
+        # `isinstance` is slow here, because msgspec's metaclass is that of abstract classes.
+        return OVERHEAD_BYTES + (len(content) if type(content) is bytes else content.size_bytes)  # type: ignore[union-attr]
+
 
 def parse_line(line: bytes) -> LogMessage:
     """Parse a line that `LogMessage.json` has returned. It doesn't matter whether the line has a station.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.model.messages import OVERHEAD_BYTES, START, LogMessage, Position
+from slpstream.model.messages import START, LogMessage, Position
 from slpstream.stream.game import FileState, Game, GameLog
 from tests.stream.fakes import FakeFile, FakeLog
 
@@ -16,7 +16,7 @@ def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
 
 
 def test_since_dropped_messages_is_none() -> None:
-    one = OVERHEAD_BYTES + len(message(1).body)
+    one = message(1).size_bytes()
     log = GameLog(32 * one)
     messages = [message(offset) for offset in range(1, 34)]
     log.append(messages[:32])
@@ -57,7 +57,7 @@ def test_ring_is_a_bounded_suffix_of_the_log(
         whole += new
         kept = log.since(log.dropped_through)
         assert kept is not None
-        assert log.size_bytes == sum(OVERHEAD_BYTES + len(m.body) for m in kept)
+        assert log.size_bytes == sum(m.size_bytes() for m in kept)
         assert log.size_bytes <= ring_bytes or len(kept) == 1
         assert kept == whole[len(whole) - len(kept) :]
     assert log.head == (whole[-1].position if whole else START)
