@@ -50,15 +50,12 @@ class Frames:
         number after it, the highest final number, the last frame or `None`, and the number of the last noted frame or
         `None`."""
 
-    def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | None:
-        """The whole frame at `start`: its end, number, latest finalized frame, and its parts; or `None`.
+    def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | int:
+        """The whole frame at `start`: its end, number, latest finalized frame, and its parts.
 
         The parts are a bit for each of four players, then for each of their followers, then for each kind of events
-        that a frame can have any number of."""
-
-    def needed(self, data: bytes, start: int, limit: int, /) -> int:
-        """If the data end in a frame that begins at `start` and is whole so far: the position up to which bytes are
-        needed to tell more. Otherwise, and if the frame is unusually long, 0."""
+        that a frame can have any number of. If the data end in a frame that is whole so far, you get the position up to
+        which bytes are needed to tell more. Otherwise, and if such a frame is unusually long, you get 0."""
 
     def put_back(self) -> None:
         """Don't count the events of the frame that `match` has returned last."""
