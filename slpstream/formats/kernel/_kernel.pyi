@@ -69,7 +69,7 @@ class Template:
     A piece is a literal, and the kind, slot and offset of the value after it. The kind is a letter of `struct`, `n` for
     the `number` of the methods, `.` for no value, or `*` for an array. In this case, the slot is the digit of its
     events in the rules. Slot 0 is the first event and 17 the last; in between, each player and then each follower has
-    two. `of_counted` has the pieces, without slots, of those events that are in arrays, by command byte.
+    two. `of_counted` has the pieces of those events that are in arrays, by command byte; their slots do not count.
     """
 
     def __new__(
@@ -77,7 +77,7 @@ class Template:
         events: _Events,
         form: str,
         pieces: tuple[tuple[bytes, bytes, int, int], ...],
-        of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int], ...]], ...],
+        of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int, int], ...]], ...],
     ) -> Template: ...
     def render(self, data: bytes, number: int, /) -> bytes:
         """The end of the message of a whole frame: what follows its envelope.
@@ -192,16 +192,16 @@ def walk(
 class Table:
     """The columns of a table, each with its source, type (a letter of `struct`) and offset.
 
-    Sources are the events by number; after them, the values that are given; -1 for a column without values.
+    Sources are the events by number; after them, a number for all columns that are given; -1 for one without values.
     """
 
-    def __new__(cls, columns: tuple[tuple[int, bytes, int], ...], events: int, given: int, /) -> Table: ...
+    def __new__(cls, columns: tuple[tuple[int, bytes, int], ...], events: int, /) -> Table: ...
     def fill(self, data: bytes, groups: tuple[_Group, ...], /) -> tuple[int, object]:
         """The address of an `ArrowArray` of the Arrow C data interface, and the object that frees it.
 
         A group has the number of its rows; the index of each row's offsets (64 bits), or `None` if they have the same
         order; for each event the offsets in `data`, 64 bits each and negative for an absent event, or `None` if it is
-        absent in all rows; and each of the given values for every row, or one for all. Raises `ValueError` for buffers
+        absent in all rows; and each of the given columns, or its only value. Raises `ValueError` for buffers
         of another size, and for rows and events outside of the offsets and the data."""
 
     def read(self, data: bytes, offsets: Buffer, columns: tuple[Buffer, ...], /) -> None:

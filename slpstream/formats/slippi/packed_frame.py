@@ -204,12 +204,12 @@ class WholeFrames:
         arrays = tuple(self._pieces_of_arrays(form)) if parts & (_ITEMS_BIT | _STAGE_EVENTS_BIT) else ()
         return kernel.Template(self._described, form, pieces, arrays)  # type: ignore[union-attr]
 
-    def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int], ...]]]:
+    def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int, int], ...]]]:
         for command in REPEATED & self._layouts.keys():
             marks = _Marks()
             event = marks.event(self._layouts[command], 0)
             event = stage_event(command, event) if command in STAGE_EVENT_KINDS else event
-            yield command, tuple((literal, kind, offset) for literal, kind, _, offset in marks.split(event, form))
+            yield command, marks.split(event, form)
 
     def _marked(self, parts: FrameParts, marks: _Marks) -> FrameEntry:
         """Return a frame that has the given parts, with marks instead of its values."""

@@ -85,7 +85,9 @@ def test_floats_change_their_notation_where_msgspec_does(value: float) -> None:
 def check_floats(floats: Sequence[int]) -> None:
     """Compare floats, which are given by their bits, with those of msgspec."""
     assert kernel is not None
-    template = kernel.Template(EVENTS, "json", ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"f", 5), (b"", b".", 0))),))
+    template = kernel.Template(
+        EVENTS, "json", ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"f", 0, 5), (b"", b".", 0, 0))),)
+    )
     for start in range(0, len(floats), 60):
         data = [bits.to_bytes(4, "big") for bits in floats[start : start + 60]]
         values = [struct.unpack(">f", each)[0] for each in data]
@@ -272,7 +274,7 @@ def test_number_of_the_caller_is_written(form: Form, number: int) -> None:
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 60])
 def test_arrays_are_written_as_msgspec_writes_them(form: Form, size: int) -> None:
     assert kernel is not None
-    template = kernel.Template(EVENTS, form, ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"I", 5), (b"", b".", 0))),))
+    template = kernel.Template(EVENTS, form, ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"I", 0, 5), (b"", b".", 0, 0))),))
     values = [number * 1000 for number in range(size)]
     frame = frame_of(bytes(11), *(value.to_bytes(4, "big") for value in values))
     assert template.render(frame, 0) == ENCODE[form](values)
