@@ -170,14 +170,9 @@ def walk(
     """Find the events of all frames of a game, event by event up to the first that is not declared or not whole.
 
     `events` has the 256 widths of events by command byte, 0 for a command at which the walk ends; the rules; and the
-    offsets of frame number, player index and follower flag in an event. The rules have a byte for each command, the
-    effect of its events on their sending:
-
-    - space: no frame number, and a sending does not begin with it; `.`: no frame number;
-    - `s` begins a sending, `e` ends it;
-    - `k` is of a character, and begins a sending if the character has been in this one; `l` is of a character, and
-      replaces the one before it in the same sending;
-    - `0` to `9`: a sending can have any number of them, of which the first `max_counted` with the same digit count.
+    offsets of frame number, player index and follower flag in an event. The rules have a byte for each command, which
+    is the effect of its events on their sending (`Rule` in `kernel.h`). Of those with the same digit, the first
+    `max_counted` in a sending count.
 
     `players` is for games whose sendings have no last event, and `None` in others. A sending is then complete when
     each of its characters has its `l`, and none of the sending before is missing; events of it that come later do not

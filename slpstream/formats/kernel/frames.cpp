@@ -1,8 +1,5 @@
-// Whole frames: Frames recognizes them, and Fields reads some of their values.
-//
-// A frame is whole if all of its events are declared, have the same frame number, and come in the order in which games
-// send them: the first event, then the characters, each with both of its updates, and then the last event. Python reads
-// all other frames event by event.
+// Whole frames: Frames recognizes them, and Fields reads some of their values. Python reads all other frames event by
+// event.
 
 #include "frames.h"
 
