@@ -50,15 +50,12 @@ class Frames:
         number after it, the highest final number, the last frame or `None`, and the number of the last noted frame or
         `None`."""
 
-    def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | None:
-        """The whole frame at `start`: its end, number, latest finalized frame, and its parts; or `None`.
+    def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | int:
+        """The whole frame at `start`: its end, number, latest finalized frame, and its parts.
 
         The parts are a bit for each of four players, then for each of their followers, then for each kind of events
-        that a frame can have any number of."""
-
-    def needed(self, data: bytes, start: int, limit: int, /) -> int:
-        """If the data end in a frame that begins at `start` and is whole so far: the position up to which bytes are
-        needed to tell more. Otherwise, and if the frame is unusually long, 0."""
+        that a frame can have any number of. If the data end in a frame that is whole so far, you get the position up to
+        which bytes are needed to tell more. Otherwise, and if such a frame is unusually long, you get 0."""
 
     def put_back(self) -> None:
         """Don't count the events of the frame that `match` has returned last."""
@@ -72,7 +69,7 @@ class Template:
     A piece is a literal, and the kind, slot and offset of the value after it. The kind is a letter of `struct`, `n` for
     the `number` of the methods, `.` for no value, or `*` for an array. In this case, the slot is the digit of its
     events in the rules. Slot 0 is the first event and 17 the last; in between, each player and then each follower has
-    two. `of_counted` has the pieces, without slots, of those events that are in arrays, by command byte.
+    two. `of_counted` has the pieces of those events that are in arrays, by command byte; their slots do not count.
     """
 
     def __new__(
@@ -80,7 +77,7 @@ class Template:
         events: _Events,
         form: str,
         pieces: tuple[tuple[bytes, bytes, int, int], ...],
-        of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int], ...]], ...],
+        of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int, int], ...]], ...],
     ) -> Template: ...
     def render(self, data: bytes, number: int, /) -> bytes:
         """The end of the message of a whole frame: what follows its envelope.
@@ -173,14 +170,9 @@ def walk(
     """Find the events of all frames of a game, event by event up to the first that is not declared or not whole.
 
     `events` has the 256 widths of events by command byte, 0 for a command at which the walk ends; the rules; and the
-    offsets of frame number, player index and follower flag in an event. The rules have a byte for each command, the
-    effect of its events on their sending:
-
-    - space: no frame number, and a sending does not begin with it; `.`: no frame number;
-    - `s` begins a sending, `e` ends it;
-    - `k` is of a character, and begins a sending if the character has been in this one; `l` is of a character, and
-      replaces the one before it in the same sending;
-    - `0` to `9`: a sending can have any number of them, of which the first `max_counted` with the same digit count.
+    offsets of frame number, player index and follower flag in an event. The rules have a byte for each command, which
+    is the effect of its events on their sending (`Rule` in `kernel.h`). Of those with the same digit, the first
+    `max_counted` in a sending count.
 
     `players` is for games whose sendings have no last event, and `None` in others. A sending is then complete when
     each of its characters has its `l`, and none of the sending before is missing; events of it that come later do not
@@ -195,16 +187,16 @@ def walk(
 class Table:
     """The columns of a table, each with its source, type (a letter of `struct`) and offset.
 
-    Sources are the events by number; after them, the values that are given; -1 for a column without values.
+    Sources are the events by number; after them, a number for all columns that are given; -1 for one without values.
     """
 
-    def __new__(cls, columns: tuple[tuple[int, bytes, int], ...], events: int, given: int, /) -> Table: ...
+    def __new__(cls, columns: tuple[tuple[int, bytes, int], ...], events: int, /) -> Table: ...
     def fill(self, data: bytes, groups: tuple[_Group, ...], /) -> tuple[int, object]:
         """The address of an `ArrowArray` of the Arrow C data interface, and the object that frees it.
 
         A group has the number of its rows; the index of each row's offsets (64 bits), or `None` if they have the same
         order; for each event the offsets in `data`, 64 bits each and negative for an absent event, or `None` if it is
-        absent in all rows; and each of the given values for every row, or one for all. Raises `ValueError` for buffers
+        absent in all rows; and each of the given columns, or its only value. Raises `ValueError` for buffers
         of another size, and for rows and events outside of the offsets and the data."""
 
     def read(self, data: bytes, offsets: Buffer, columns: tuple[Buffer, ...], /) -> None:

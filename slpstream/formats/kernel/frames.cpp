@@ -1,8 +1,5 @@
-// Whole frames: Frames recognizes them, and Fields reads some of their values.
-//
-// A frame is whole if all of its events are declared, have the same frame number, and come in the order in which games
-// send them: the first event, then the characters, each with both of its updates, and then the last event. Python reads
-// all other frames event by event.
+// Whole frames: Frames recognizes them, and Fields reads some of their values. Python reads all other frames event by
+// event.
 
 #include "frames.h"
 
@@ -145,7 +142,8 @@ class Frames {
         const unsigned char *data = span.bytes.data();
         if (!layout_.find(data, span.start, span.limit, players_, matched_)) {
             matched_.events = 0;
-            return shared(Py_None);
+            const bool is_cut = span.start < span.limit && matched_.needed - span.start <= longest_cut;
+            return integer(is_cut ? matched_.needed : 0);
         }
         count(matched_, 1);
         const Owned finalized =
@@ -175,14 +173,6 @@ class Frames {
         const Owned through = sequence.through == none_through ? shared(Py_None) : integer(sequence.through);
         return checked(Py_BuildValue("nLOOO", start, sequence.next, through.get(), sequence.newest.get(),
                                      sequence.noted.get()));
-    }
-
-    Owned needed(Arguments arguments) {
-        const Span span(arguments);
-        Frame frame;
-        const bool is_whole = layout_.find(span.bytes.data(), span.start, span.limit, players_, frame);
-        const bool is_cut = !is_whole && span.start < span.limit && frame.needed - span.start <= longest_cut;
-        return integer(is_cut ? frame.needed : 0);
     }
 
     Owned put_back(Arguments) {
@@ -333,7 +323,6 @@ class Fields {
 PyMethodDef frames_methods[] = {
     method<&Frames::match, 3>("match"),
     method<&Frames::take, 10>("take"),
-    method<&Frames::needed, 3>("needed"),
     method<&Frames::put_back, 0>("put_back"),
     method<&Frames::take_counts, 0>("take_counts"),
     {},

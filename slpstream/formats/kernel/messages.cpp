@@ -203,25 +203,15 @@ class Template {
         parse(arguments, "OUO!O!", &events, &form, &PyTuple_Type, &pieces, &PyTuple_Type, &of_counted);
         is_json = is_json_of(form);
         layout = Layout(events);
-        for (Py_ssize_t i = 0; i < PyTuple_Size(pieces); ++i) {
-            PyObject *literal, *kind;
-            Py_ssize_t slot, offset;
-            parse(PyTuple_GetItem(pieces, i), "SSnn", &literal, &kind, &slot, &offset);
-            const auto number = static_cast<std::size_t>(slot);
-            if (number >= slots) raise(PyExc_ValueError, "no slot of a frame");
-            const std::int32_t width = layout.width_of(rule_of(number, layout.has_first));
-            add_piece(pieces_, literal, Place(kind, offset, width), number);
-        }
+        pieces_ = read_pieces(pieces, [this](std::size_t slot) {
+            if (slot >= slots) raise(PyExc_ValueError, "no slot of a frame");
+            return layout.width_of(rule_of(slot, layout.has_first));
+        });
         for (Py_ssize_t i = 0; i < PyTuple_Size(of_counted); ++i) {
             PyObject *parts;
             unsigned char code;
             parse(PyTuple_GetItem(of_counted, i), "bO!", &code, &PyTuple_Type, &parts);
-            for (Py_ssize_t j = 0; j < PyTuple_Size(parts); ++j) {
-                PyObject *literal, *kind;
-                Py_ssize_t offset;
-                parse(PyTuple_GetItem(parts, j), "SSn", &literal, &kind, &offset);
-                add_piece(of_counted_[code], literal, Place(kind, offset, layout.events.widths[code]), 0);
-            }
+            of_counted_[code] = read_pieces(parts, [&](std::size_t) { return layout.events.widths[code]; });
             counted_bytes_[code] = room_for(of_counted_[code]) + 1;
         }
         fixed_bytes_ = room_for(pieces_) + block_bytes;
@@ -253,11 +243,20 @@ class Template {
     }
 
   private:
-    void add_piece(Pieces &pieces, PyObject *literal_object, const Place &place, std::size_t slot) {
-        const Bytes literal(literal_object);
-        const auto literal_bytes = static_cast<std::size_t>(literal.size);
-        pieces.push_back({literals_.size(), literal_bytes, place, slot});
-        literals_.append(literal.begin, literal_bytes);
+    // Reads a tuple of pieces. `width_of` returns the width of the event in a slot.
+    template <typename WidthOf>
+    Pieces read_pieces(PyObject *described, WidthOf width_of) {
+        Pieces pieces;
+        for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) {
+            PyObject *literal_object, *kind;
+            Py_ssize_t slot, offset;
+            parse(PyTuple_GetItem(described, i), "SSnn", &literal_object, &kind, &slot, &offset);
+            const Bytes literal(literal_object);
+            const auto literal_bytes = static_cast<std::size_t>(literal.size), number = static_cast<std::size_t>(slot);
+            pieces.push_back({literals_.size(), literal_bytes, Place(kind, offset, width_of(number)), number});
+            literals_.append(literal.begin, literal_bytes);
+        }
+        return pieces;
     }
 
     static std::size_t room_for(const Pieces &pieces) {

@@ -40,7 +40,7 @@ constexpr std::size_t tile_rows = 128;  // with their events and the columns' en
 constexpr std::size_t line_bytes = 64;  // of a cache
 constexpr std::size_t max_together = 4, window_bytes = 16;
 constexpr std::size_t aligned_bytes = 64;
-constexpr Py_ssize_t max_columns = 4096, max_sources = 64, max_width_bytes = 1 << 20;
+constexpr Py_ssize_t max_columns = 4096, max_events = 64, max_width_bytes = 1 << 20;
 constexpr Py_ssize_t max_rows = PY_SSIZE_T_MAX >> 24;  // times the limits of columns and widths: no overflow
 constexpr const char *capsule_name = "arrow_array";
 
@@ -54,7 +54,7 @@ enum class From : unsigned char {
 struct Column {
     From from;
     Kind kind;
-    std::size_t source;  // number of the event, or of the given values
+    std::size_t source;  // number of the event, or of the given values, which are in the order of their columns
     std::size_t offset;  // in the event
 };
 
@@ -71,7 +71,7 @@ constexpr unsigned char no_byte = 0x80;
 
 class Table {
   public:
-    // Table(columns, events, given)
+    // Table(columns, events)
     explicit Table(PyObject *arguments);
     // fill(data, groups): the address of an Arrow array, and the capsule that owns it.
     Owned fill(Arguments arguments);
@@ -80,9 +80,9 @@ class Table {
 
     std::vector<Column> columns;
     std::vector<std::vector<Step>> steps;  // for each event, all of its columns
-    std::size_t events = 0, given = 0;     // in each group
-    std::vector<std::size_t> given_bytes;  // widths of the given values
-    std::vector<std::size_t> widths;       // for each event, the bytes up to the end of its last column
+    std::size_t events = 0;           // in each group
+    std::vector<std::size_t> given;   // widths of the given values
+    std::vector<std::size_t> widths;  // for each event, the bytes up to the end of its last column
     // For each event, the bytes that stand for an absent one, `window_bytes` or more.
     std::vector<std::vector<unsigned char>> none;
 
@@ -451,18 +451,15 @@ void Table::add_column(PyObject *described) {
     const Bytes kind_text(kind_object);
     const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
     const int width = width_of(kind);
-    const auto sources = static_cast<Py_ssize_t>(events + given);
-    if (width < 1 || number < -1 || number >= sources || offset < 0 || offset > max_width_bytes - width)
+    if (width < 1 || number < -1 || number > static_cast<Py_ssize_t>(events) || offset < 0 || offset > max_width_bytes - width)
         raise(PyExc_ValueError, "no column of a table: %R", described);
     const auto source = static_cast<std::size_t>(number), place = static_cast<std::size_t>(offset);
     const auto bytes = static_cast<std::size_t>(width);
     if (number < 0) {
         columns.push_back({From::nowhere, kind, 0, 0});
-    } else if (source >= events) {
-        std::size_t &known = given_bytes[source - events];
-        if (known != 0 && known != bytes) raise(PyExc_ValueError, "given values have one width: %R", described);
-        known = bytes;
-        columns.push_back({From::given, kind, source - events, 0});
+    } else if (source == events) {
+        columns.push_back({From::given, kind, given.size(), 0});
+        given.push_back(bytes);
     } else {
         widths[source] = std::max(widths[source], place + bytes);
         none[source].resize(std::max(widths[source], window_bytes));
@@ -507,17 +504,14 @@ void Table::find_steps() {
 
 Table::Table(PyObject *arguments) {
     PyObject *described;
-    Py_ssize_t event_count, given_count;
-    parse(arguments, "O!nn", &PyTuple_Type, &described, &event_count, &given_count);
-    if (event_count < 0 || event_count > max_sources || given_count < 0 || given_count > max_sources ||
-        PyTuple_Size(described) > max_columns)
-        raise(PyExc_ValueError, "too many columns or sources");
+    Py_ssize_t event_count;
+    parse(arguments, "O!n", &PyTuple_Type, &described, &event_count);
+    if (event_count < 0 || event_count > max_events || PyTuple_Size(described) > max_columns)
+        raise(PyExc_ValueError, "too many columns or events");
     events = static_cast<std::size_t>(event_count);
-    given = static_cast<std::size_t>(given_count);
     none.assign(events, std::vector<unsigned char>(window_bytes));
     widths.resize(events);
     steps.resize(events);
-    given_bytes.resize(given);
     for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) add_column(PyTuple_GetItem(described, i));
     find_steps();
 }
@@ -533,7 +527,7 @@ Group read_group(PyObject *described, const Table &table, Buffers &buffers) {
         if (!is_good) raise(PyExc_ValueError, "a group of a table has sources of other sizes");
     };
     require(rows >= 0 && rows <= max_rows && PyTuple_Size(events) == static_cast<Py_ssize_t>(table.events) &&
-            PyTuple_Size(given) == static_cast<Py_ssize_t>(table.given));
+            PyTuple_Size(given) == static_cast<Py_ssize_t>(table.given.size()));
     Group group;
     group.rows = static_cast<std::size_t>(rows);
     group.offsets = SIZE_MAX;
@@ -553,7 +547,7 @@ Group read_group(PyObject *described, const Table &table, Buffers &buffers) {
     require(group.which != nullptr || group.rows <= group.offsets);
     for (Py_ssize_t i = 0; i < PyTuple_Size(given); ++i) {
         const Py_buffer view = buffers.of(PyTuple_GetItem(given, i));
-        const auto bytes = static_cast<std::size_t>(view.len), width = table.given_bytes[static_cast<std::size_t>(i)];
+        const auto bytes = static_cast<std::size_t>(view.len), width = table.given[static_cast<std::size_t>(i)];
         group.given.push_back({static_cast<const unsigned char *>(view.buf), bytes == width});
         require(bytes == width || bytes == group.rows * width);
     }
@@ -598,7 +592,7 @@ Owned Table::read(Arguments arguments) {
     const Bytes data(arguments[0]);
     if (!PyTuple_Check(arguments[2]) || PyTuple_Size(arguments[2]) != static_cast<Py_ssize_t>(columns.size()))
         raise(PyExc_ValueError, "a table is read into a tuple with an array for each column");
-    if (events != 1 || given != 0) raise(PyExc_ValueError, "only tables with one event and no given values are read");
+    if (events != 1 || !given.empty()) raise(PyExc_ValueError, "only tables with one event and no given values are read");
     Buffers buffers;
     const Py_buffer offsets = buffers.of(arguments[1]);
     Group group;

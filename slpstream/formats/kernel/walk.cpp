@@ -1,14 +1,10 @@
 // Walk: the events of all frames of a game, found event by event.
 //
-// Each event begins where the one before ends. A rule for each command byte defines the effect of its events on
-// their sending, which is one transmission of a frame. Python passes the rules, and finds the same events without the
-// kernel (`slpstream/formats/slippi/frame_index.py`).
+// Each event begins where the one before ends. Python finds the same events without the kernel
+// (`slpstream/formats/slippi/frame_index.py`).
 //
 // Most sendings have the same events as the one before. This is seen from the first bytes of all events, so their rules
 // are not applied again.
-//
-// In games whose sendings have no last event, a sending is complete when all of its characters are updated and none of
-// the sending before is missing. Later events of it do not count.
 
 #include "kernel.h"
 

@@ -11,10 +11,10 @@ in one pass over the events.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, reduce
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_type_hints
 
 import msgspec
 import numpy as np
@@ -23,15 +23,16 @@ from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import game_start
+from slpstream.formats.slippi.columns import EventColumns
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_index import ABSENT, Offsets, Slot
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.model.events import GameEnd
-from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Table
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Table
 
 if TYPE_CHECKING:
-    from slpstream.formats.slippi.columns import Array, Character, EventColumns, Frames
+    from slpstream.formats.slippi.columns import Array, Frames
 
 _KIND_TYPES = {
     U8: pa.uint8(),
@@ -43,6 +44,7 @@ _KIND_TYPES = {
     F32: pa.float32(),
     BOOL: pa.bool_(),
 }
+_KINDS = {type: kind for kind, type in _KIND_TYPES.items()}
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.uint8(), float: pa.float32(), str: pa.string()}
 """The types of settings that are computed from a field. Integers fit into 8 bits, except those in `_OTHER_TYPES`."""
 
@@ -53,6 +55,13 @@ KEY = pa.dictionary(pa.int32(), pa.string())
 """The type of the columns `file` and `game_id`."""
 
 
+_Group: TypeAlias = "tuple[int, Offsets | None, tuple[Offsets | None, ...], tuple[Array, ...]]"
+"""Rows of a table: how many, the index of each in the offsets, the offsets of the events, and the keys.
+
+If the offsets are in the order of the rows, there is no index, and if no row has an event, it has no offsets. A key has
+a value for each row, or one for all of them."""
+
+
 class _Source(NamedTuple):
     """Where we get the values of a column from."""
 
@@ -60,6 +69,17 @@ class _Source(NamedTuple):
     field: Field
     column: Any
     """The Arrow field: name, type and metadata."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Contents:
+    """What the rows of a table consist of."""
+
+    tables: Mapping[str, Table]
+    """The events of a row, by the names that the sources have for them."""
+    sources: tuple[_Source, ...]
+    schema: pa.Schema
+    """The columns: keys, and after them those of the sources."""
 
 
 def _column(name: str, type: Any, doc: str, unit: str = "", since: str = "") -> Any:
@@ -85,7 +105,6 @@ _FRAME_SOURCES = (
 _CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POST_FRAME, "post_"))
 _ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
 _FRAME_TABLES = {"start": FRAME_START, "bookend": FRAME_BOOKEND, "pre": PRE_FRAME, "post": POST_FRAME}
-_FRAME_COMMANDS = tuple(table.command for table in _FRAME_TABLES.values())
 _START, _BOOKEND = Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command)
 _OF_CHARACTERS = frozenset({PRE_FRAME.command, POST_FRAME.command})
 _FIRST_REVISION = np.zeros(1, np.int32)
@@ -100,6 +119,7 @@ _CHARACTER_KEYS = (*_FRAME_KEYS, *(_field_column(field, field.name) for field in
 
 ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOURCES)])
 """The columns of `items_table`."""
+_ITEMS = _Contents({"items": ITEM_UPDATE}, _ITEM_SOURCES, ITEMS_SCHEMA)
 
 
 def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.Table:
@@ -119,28 +139,20 @@ def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.T
     the replay doesn't have a field, then the values are null.
     """
     columns = None if columns is None else frozenset(columns)
-    sources, schema = _frame_sources(columns)
-    if kernel is not None and (groups := tuple(_groups(frames))):
-        plan = _frames_plan(columns, *map(frames.sizes.get, _FRAME_COMMANDS))
-        table = _filled(plan, frames.data, groups, schema)
-    else:
-        tables = [_character_table(frames, character, sources, schema) for character in frames.characters]
-        table = pa.concat_tables(tables or [schema.empty_table()])
-    return table if columns is None else table.select([name for name in schema.names if name in columns])
+    table = _filled(_contents(columns), frames, tuple(_groups(frames)))
+    return table if columns is None else table.select([name for name in table.column_names if name in columns])
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _frame_sources(columns: frozenset[str] | None) -> tuple[tuple[_Source, ...], pa.Schema]:
-    """Return the sources for the columns of `frames_table` that have these names, or for all of them, and the schema of
-    the keys and these columns.
-    """
+def _contents(columns: frozenset[str] | None) -> _Contents:
+    """Return the keys, and those columns of `frames_table` that have these names, or all of them."""
     sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
     if columns is not None:
         sources = tuple(source for source in sources if source.column.name in columns)
-    return sources, pa.schema([*_CHARACTER_KEYS, *(source.column for source in sources)])
+    return _Contents(_FRAME_TABLES, sources, pa.schema([*_CHARACTER_KEYS, *(source.column for source in sources)]))
 
 
-FRAMES_SCHEMA = _frame_sources(None)[1]
+FRAMES_SCHEMA = _contents(None).schema
 """The columns of `frames_table`."""
 
 
@@ -151,67 +163,12 @@ def items_table(frames: Frames) -> pa.Table:
     for the types of items, you find them in `slpstream.formats.slippi.names`.
     """
     items = frames.items
-    counts = items.counts
-    keys = [np.repeat(column, counts) for column in (frames.number, frames.revision)]
-    if kernel is not None:
-        group = (len(items), None, (items.offsets,), tuple(keys))
-        plan = _items_plan(frames.sizes.get(ITEM_UPDATE.command))
-        return _filled(plan, frames.data, (group,), ITEMS_SCHEMA)
-    arrays = [_array(column, pa.int32()) for column in keys]
-    arrays += _values(items, np.arange(len(items)), _ITEM_SOURCES)
-    return pa.Table.from_arrays(arrays, schema=ITEMS_SCHEMA)
+    keys = tuple(np.repeat(column, items.counts) for column in (frames.number, frames.revision))
+    return _filled(_ITEMS, frames, ((len(items), None, (items.offsets,), keys),))
 
 
-def _character_table(frames: Frames, character: Character, sources: tuple[_Source, ...], schema: pa.Schema) -> pa.Table:
-    """Return the rows of one character."""
-    rows = np.flatnonzero(character.pre.present | character.post.present)
-    arrays = [_array(column[rows], pa.int32()) for column in (frames.number, frames.revision)]
-    arrays.append(_array(np.full(len(rows), character.player_index, np.uint8), pa.uint8()))
-    arrays.append(_array(np.full(len(rows), character.is_follower), pa.bool_()))
-    events = {"start": frames.start, "bookend": frames.bookend, "pre": character.pre, "post": character.post}
-    for event, of_event in groupby(sources, lambda source: source.event):
-        arrays += _values(events[event], rows, of_event)
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-@lru_cache(maxsize=_KEPT_PLANS)
-def _frames_plan(columns: frozenset[str] | None, *sizes: int | None) -> Any:
-    """Return the kernel's `Table` for `frames_table`, given the declared payload sizes of `_FRAME_TABLES`."""
-    return _plan(_FRAME_TABLES, sizes, _frame_sources(columns)[0], (I32, I32, U8, BOOL))
-
-
-@lru_cache(maxsize=_KEPT_PLANS)
-def _items_plan(size: int | None) -> Any:
-    """Return the kernel's `Table` for `items_table`."""
-    return _plan({"items": ITEM_UPDATE}, (size,), _ITEM_SOURCES, (I32, I32))
-
-
-def _plan(
-    tables: Mapping[str, Table], sizes: Sequence[int | None], sources: Sequence[_Source], keys: Sequence[Kind]
-) -> Any:
-    """Return a `Table` of the kernel. It has columns that we pass, which have the types `keys`, and after them the
-    fields of events.
-
-    `sizes` contains the declared payload size of each of the `tables`. If the replay doesn't declare an event, it is
-    `None`.
-    """
-    events = list(tables)
-    layouts = {
-        event: None if size is None else table.layout(size)
-        for (event, table), size in zip(tables.items(), sizes, strict=True)
-    }
-    columns = [(len(events) + index, kind.code.encode(), 0) for index, kind in enumerate(keys)]
-    for source in sources:
-        field, layout = source.field, layouts[source.event]
-        has_field = layout is not None and field.name in layout.kinds
-        columns.append((events.index(source.event) if has_field else -1, field.kind.code.encode(), field.offset))
-    return kernel.Table(tuple(columns), len(events), len(keys))  # type: ignore[union-attr]
-
-
-def _groups(frames: Frames) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of each character for the kernel: how many there are, which sendings they are, the offsets of the
-    events in all sendings, and the values of the keys.
-    """
+def _groups(frames: Frames) -> Iterator[_Group]:
+    """Yield the rows of each character."""
     slots = frames.index.slots
     start, bookend = slots.get(_START), slots.get(_BOOKEND)
     sides: dict[tuple[int, bool], dict[int, Offsets]] = {}
@@ -229,25 +186,55 @@ def _groups(frames: Frames) -> Iterator[tuple[Any, ...]]:
             which = np.flatnonzero(present) if which is None else which[present]
             number, revision = number[present], revisions[present] if has_revisions else revisions
         offsets_of_events = (start, bookend, events.get(PRE_FRAME.command), events.get(POST_FRAME.command))
-        yield len(number), which, offsets_of_events, (number, revision, bytes((player,)), bytes((follower,)))
+        keys = (number, revision, np.array([player], np.uint8), np.array([follower]))
+        yield len(number), which, offsets_of_events, keys
 
 
-def _filled(plan: Any, data: bytes, groups: tuple[Any, ...], schema: pa.Schema) -> pa.Table:
-    """Return the table with these rows, which is made by the kernel."""
-    address, owner = plan.fill(data, groups)
+def _filled(contents: _Contents, frames: Frames, groups: tuple[_Group, ...]) -> pa.Table:
+    """Return the table with these rows."""
+    if kernel is None:
+        tables = [_group_table(contents, frames, group) for group in groups]
+        return pa.concat_tables(tables or [contents.schema.empty_table()])
+    plan = _plan(contents, *(frames.sizes.get(table.command) for table in contents.tables.values()))
+    address, owner = plan.fill(frames.data, groups)
     # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
-    batch = pa.RecordBatch._import_from_c(address, schema)
+    batch = pa.RecordBatch._import_from_c(address, contents.schema)
     del owner  # It frees the memory that was not imported.
-    return pa.Table.from_batches([batch], schema=schema)
+    return pa.Table.from_batches([batch], schema=contents.schema)
 
 
-def _values(columns: EventColumns, rows: Array, sources: Iterable[_Source]) -> Iterator[Any]:
-    """Return the columns of one event in some rows. If the event or a field is absent, they are null."""
-    present = columns.present[rows]
-    valid = None if present.all() else _bits(present)
-    for source in sources:
-        name, type = source.field.name, source.column.type
-        yield _array(columns[name][rows], type, valid) if name in columns.fields else pa.nulls(len(rows), type)
+@lru_cache(maxsize=_KEPT_PLANS)
+def _plan(contents: _Contents, *sizes: int | None) -> Any:
+    """Return the kernel's `Table`. `sizes` are the payload sizes that the replay declares for the events."""
+    events = list(contents.tables)
+    layouts = {
+        event: None if size is None else table.layout(size)
+        for (event, table), size in zip(contents.tables.items(), sizes, strict=True)
+    }
+    keys = contents.schema.types[: len(contents.schema) - len(contents.sources)]
+    columns = [(len(events), _KINDS[type].code.encode(), 0) for type in keys]
+    for source in contents.sources:
+        field, layout = source.field, layouts[source.event]
+        has_field = layout is not None and field.name in layout.kinds
+        columns.append((events.index(source.event) if has_field else -1, field.kind.code.encode(), field.offset))
+    return kernel.Table(tuple(columns), len(events))  # type: ignore[union-attr]
+
+
+def _group_table(contents: _Contents, frames: Frames, group: _Group) -> pa.Table:
+    """Return the rows of a group. The kernel does the same for all groups at once."""
+    count, which, offsets, keys = group
+    arrays = [
+        _array(np.broadcast_to(values, count), type) for values, type in zip(keys, contents.schema.types, strict=False)
+    ]
+    for (event, table), places in zip(contents.tables.items(), offsets, strict=True):
+        at = np.full(count, ABSENT) if places is None else places if which is None else places[which]
+        columns = EventColumns(frames.data, frames.layout_of(table), at)
+        valid = None if columns.present.all() else _bits(columns.present)
+        for source in contents.sources:
+            if source.event == event:
+                name, type = source.field.name, source.column.type
+                arrays.append(_array(columns[name], type, valid) if name in columns.fields else pa.nulls(count, type))
+    return pa.Table.from_arrays(arrays, schema=contents.schema)
 
 
 def _array(values: Array, type: Any, valid: Any = None) -> Any:

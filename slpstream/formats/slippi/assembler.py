@@ -315,26 +315,28 @@ class Assembler:
             self.through = number
             out.append(FrameFinalized(end, number, final))
 
-    def take_whole_frames(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
+    def take_whole_frames(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> tuple[int, int]:
         """Take the whole frames from `start` on, and return the position of the first event that you have to read on
         its own.
 
-        `base` is the file offset of the buffer.
+        If the buffer ends within a frame there which is whole so far, you also get the position up to which we need
+        more bytes, because nothing follows from such a frame before it is complete. Otherwise, this is 0. `base` is the
+        file offset of the buffer.
         """
         finder = self._finder
         if finder is None or self._open is not None:
-            return start
+            return start, 0
         while (start := self.take_in_order(buffer, start, limit, base, out)) < limit:
             found = finder.match(buffer, start, limit)
-            if found is None:
-                break
+            if isinstance(found, int):
+                return start, found
             end, number, latest_finalized, parts = found
             packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], self._whole_frames, parts)
             if not self._take_whole_frame(number, packed, latest_finalized, base + end, out):
                 finder.put_back()
                 break
             start = end
-        return start
+        return start, 0
 
     def take_in_order(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
         """Take the whole frames from `start` on, as long as their numbers are in order and they have the same
@@ -357,14 +359,6 @@ class Assembler:
             if noted is not None:
                 self.noted = noted
         return start
-
-    def needed_for_frame(self, buffer: bytes, start: int, limit: int) -> int:
-        """If the buffer ends within a frame that begins at `start` and is whole so far, return the position up to which
-        we need more bytes. Otherwise, return 0.
-
-        Nothing follows from such a frame before it is complete.
-        """
-        return 0 if self._finder is None or self._open is not None else self._finder.needed(buffer, start, limit)
 
     def take_counts(self) -> dict[int, int]:
         """Return how many events of whole frames were taken since the last time you called this, by command byte."""

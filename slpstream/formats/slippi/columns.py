@@ -413,7 +413,7 @@ def _table(layout: Layout, names: tuple[str, ...]) -> tuple[Any, list[np.dtype[A
     fields = [field for field in layout.fields if field.name in names]
     kinds = [U8 if field.kind is BOOL else field.kind for field in fields]
     columns = tuple((0, kind.code.encode(), field.offset) for field, kind in zip(fields, kinds, strict=True))
-    return kernel.Table(columns, 1, 0), [np.dtype(kind.numpy).newbyteorder("=") for kind in kinds]  # type: ignore[union-attr]
+    return kernel.Table(columns, 1), [np.dtype(kind.numpy).newbyteorder("=") for kind in kinds]  # type: ignore[union-attr]
 
 
 def _by_number(numbers: npt.NDArray[np.int32]) -> tuple[Offsets, Offsets, Offsets]:

@@ -207,11 +207,10 @@ class WholeFrames:
         arrays = tuple(self._pieces_of_arrays(form)) if parts & (_ITEMS_BIT | _STAGE_EVENTS_BIT) else ()
         return kernel.Template(self._described, form, pieces, arrays)  # type: ignore[union-attr]
 
-    def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int], ...]]]:
+    def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int, int], ...]]]:
         for command in REPEATED & self._layouts.keys():
             marks = _Marks()
-            pieces = marks.split(marks.event(self._layouts[command], 0), form)
-            yield command, tuple((literal, kind, offset) for literal, kind, _, offset in pieces)
+            yield command, marks.split(marks.event(self._layouts[command], 0), form)
 
     def _marked(self, parts: FrameParts, marks: _Marks) -> FrameEntry:
         """Return a frame that has the given parts, with marks instead of its values."""

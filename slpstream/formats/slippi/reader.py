@@ -296,15 +296,13 @@ class SlippiReader:
                 if width == 0:
                     break
                 if command == first_of_frame and self._frames is not None:
-                    end = self._frames.take_whole_frames(buffer, start, limit, base, out)
+                    end, needed_end = self._frames.take_whole_frames(buffer, start, limit, base, out)
                     if end > start:
                         start = end
                         continue
-                    if waits_for_frames and base + len(buffer) < raw_end:
-                        needed_end = self._frames.needed_for_frame(buffer, start, limit)
-                        if needed_end:
-                            self._needed_bytes = min(needed_end, raw_end - base) - start
-                            return False
+                    if needed_end and waits_for_frames and base + len(buffer) < raw_end:
+                        self._needed_bytes = min(needed_end, raw_end - base) - start
+                        return False
                 end = start + width
                 if end > limit:
                     break

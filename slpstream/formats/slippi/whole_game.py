@@ -20,7 +20,7 @@ from slpstream.formats.slippi.commands import GAME_END, GAME_START, LEDGE_CATCH,
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Slot, frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
-from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, event_payloads_of
+from slpstream.formats.slippi.framing import EventPayloads, event_payloads_of
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, GameStartPayload, size_at
 from slpstream.formats.slippi.reader import Head, Stage, read_head
 from slpstream.model.errors import FormatError, FramingError
@@ -190,15 +190,12 @@ class WholeGame:
 
 def _after_game_start(data: bytes) -> tuple[EventPayloads, GameStartPayload, int] | None:
     """Return Event Payloads, Game Start and the position after it, or `None` if the reader has to read the head."""
-    start = container.HEADER_BYTES
-    if not data.startswith(container.MAGIC) or data[start : start + 1] != bytes([EVENT_PAYLOADS]):
+    found = event_payloads_of(data) if data.startswith(container.MAGIC) else None
+    if found is None:
         return None
-    found = event_payloads_of(data)
-    if found is None or len(data) == found[1]:
+    payloads, start = found
+    end, raw = start + payloads.widths[GAME_START], container.raw_length(data)
+    is_inside = end < len(data) and (not raw or end < container.HEADER_BYTES + raw)
+    if not is_inside or data[start] != GAME_START or end - start <= _MIN_GAME_START_BYTES:
         return None
-    payloads, at = found
-    end = at + payloads.widths[GAME_START]
-    raw = container.raw_length(data)
-    ordinary = payloads.widths[GAME_START] > _MIN_GAME_START_BYTES and data[at] == GAME_START
-    within = end < len(data) and (not raw or end < container.HEADER_BYTES + raw)
-    return (payloads, GameStartPayload(data[at:end]), end) if ordinary and within else None
+    return payloads, GameStartPayload(data[start:end]), end

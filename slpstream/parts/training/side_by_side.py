@@ -86,7 +86,7 @@ def _plan(
         columns.append((number, kind.code.encode(), field.offset))
         fields.append(pa.field(f"{number}.{name}", arrow_type))
         found.append((place, dtype, field.kind is BOOL))
-    return kernel.Table(tuple(columns), len(commands), 0), pa.schema(fields), found
+    return kernel.Table(tuple(columns), len(commands)), pa.schema(fields), found
 
 
 def _column(events: EventColumns | None, name: str) -> Array | None:

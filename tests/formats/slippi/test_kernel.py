@@ -85,7 +85,9 @@ def test_floats_change_their_notation_where_msgspec_does(value: float) -> None:
 def check_floats(floats: Sequence[int]) -> None:
     """Compare floats, which are given by their bits, with those of msgspec."""
     assert kernel is not None
-    template = kernel.Template(EVENTS, "json", ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"f", 5), (b"", b".", 0))),))
+    template = kernel.Template(
+        EVENTS, "json", ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"f", 0, 5), (b"", b".", 0, 0))),)
+    )
     for start in range(0, len(floats), 60):
         data = [bits.to_bytes(4, "big") for bits in floats[start : start + 60]]
         values = [struct.unpack(">f", each)[0] for each in data]
@@ -272,7 +274,7 @@ def test_number_of_the_caller_is_written(form: Form, number: int) -> None:
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 60])
 def test_arrays_are_written_as_msgspec_writes_them(form: Form, size: int) -> None:
     assert kernel is not None
-    template = kernel.Template(EVENTS, form, ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"I", 5), (b"", b".", 0))),))
+    template = kernel.Template(EVENTS, form, ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"I", 0, 5), (b"", b".", 0, 0))),))
     values = [number * 1000 for number in range(size)]
     frame = frame_of(bytes(11), *(value.to_bytes(4, "big") for value in values))
     assert template.render(frame, 0) == ENCODE[form](values)
@@ -357,7 +359,7 @@ def test_frames_are_never_found_outside_of_the_data(events: list[tuple[int, byte
     assert kernel is not None
     data = b"".join(bytes([code]) + bytes(4) + rest[: WIDTHS[code] - 5] for code, rest in events)
     found = kernel.Frames(EVENTS, b"\0\1\2\3", 5, MAKES).match(data, start, len(data))
-    if found is not None:
+    if isinstance(found, tuple):
         end, number, latest_finalized, _ = found
         assert 0 <= start < end <= len(data)
         assert data[end - WIDTHS[LAST]] == LAST
@@ -431,10 +433,10 @@ def test_a_frame_that_is_cut_off_needs_more_bytes() -> None:
     frames = kernel.Frames(EVENTS, b"\0", -1, MAKES)
     counted = frame_of(bytes(11), b"four")
     for cut, needed in ((1, 16), (15, 16), (16, 17), (17, 25), (24, 25), (25, 26), (26, 34)):
-        assert frames.needed(b"x" + counted[:cut], 1, 1 + cut) == 1 + needed
-    for data, start, limit in ((counted, 0, 34), (b"", 0, 0), (counted, 4, 9), (counted, -1, 9), (counted, 0, 99)):
-        assert frames.needed(data, start, limit) == 0
-    assert frames.needed(counted[:25] * 2, 0, 50) == 0
+        assert frames.match(b"x" + counted[:cut], 1, 1 + cut) == 1 + needed
+    for data, start, limit in ((b"", 0, 0), (counted, 4, 9), (counted, -1, 9)):
+        assert frames.match(data, start, limit) == 0
+    assert frames.match(counted[:25] * 2, 0, 50) == 0
     assert frames.take_counts() == {}
 
 
@@ -456,7 +458,7 @@ def test_events_of_frames_are_counted() -> None:
     frames = kernel.Frames(EVENTS, b"\0", -1, MAKES)
     data = frame_of(bytes(11), b"four", b"more")
     assert frames.match(data, 0, len(data)) == (len(data), 7, None, 1 << 8)
-    assert frames.match(data, 0, len(data) - 1) is None
+    assert isinstance(frames.match(data, 0, len(data) - 1), int)
     assert frames.take_counts() == {FIRST: 1, COUNTED: 2, LAST: 1}
     frames.match(data, 0, len(data))
     frames.put_back()

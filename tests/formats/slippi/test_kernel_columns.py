@@ -189,7 +189,7 @@ def test_walk_over_repeated_frames_agrees_with_python(
     assert_walks_agree(bytes(data[: draw.draw(st.integers(0, len(data)))]), players)
 
 
-COLUMNS = ((2, b"i", 0), (3, b"?", 0), (0, b"f", 1), (0, b"?", 5), (0, b"H", 6), (1, b"b", 1), (-1, b"f", 0))
+COLUMNS = ((2, b"i", 0), (2, b"?", 0), (0, b"f", 1), (0, b"?", 5), (0, b"H", 6), (1, b"b", 1), (-1, b"f", 0))
 FIELDS = [pa.int32(), pa.bool_(), pa.float32(), pa.bool_(), pa.uint16(), pa.int8(), pa.float32()]
 SCHEMA = pa.schema([pa.field(str(index), kind) for index, kind in enumerate(FIELDS)])
 EVENT_BYTES = 8
@@ -197,7 +197,7 @@ EVENT_BYTES = 8
 
 def filled(data: bytes, *groups: tuple[Any, ...]) -> pa.Table:
     assert kernel is not None
-    address, owner = kernel.Table(COLUMNS, 2, 2).fill(data, groups)
+    address, owner = kernel.Table(COLUMNS, 2).fill(data, groups)
     table = pa.Table.from_batches([pa.RecordBatch._import_from_c(address, SCHEMA)])
     del owner
     table.validate(full=True)
@@ -246,7 +246,7 @@ def test_columns_that_are_neighbours(rows: int, runs: list[tuple[str, int, int]]
             width += struct.calcsize(f"={code}")
     data = draw.draw(st.binary(min_size=width, max_size=width + 40))
     offsets = np.arange(rows) % (len(data) - width + 1)
-    address, owner = kernel.Table(tuple(columns), 1, 0).fill(data, ((rows, None, (offsets,), ()),))
+    address, owner = kernel.Table(tuple(columns), 1).fill(data, ((rows, None, (offsets,), ()),))
     schema = pa.schema([pa.field(str(index), kinds[code.decode()]) for index, (_, code, _) in enumerate(columns)])
     batch = pa.RecordBatch._import_from_c(address, schema)
     del owner
@@ -290,7 +290,7 @@ def test_columns_are_read_into_arrays(rows: int) -> None:
     assert kernel is not None
     data = bytes(range(1, 40))
     offsets = np.arange(rows) % 34 - 1
-    table = kernel.Table(((0, b"f", 1), (0, b"B", 5)), 1, 0)
+    table = kernel.Table(((0, b"f", 1), (0, b"B", 5)), 1)
     reals, small = np.full(rows, 7, np.uint32), np.full(rows, 7, np.uint8)
     table.read(data, offsets, (reals, small))
     at = offsets.tolist()
@@ -298,7 +298,7 @@ def test_columns_are_read_into_arrays(rows: int) -> None:
     assert small.tolist() == [0 if i < 0 else data[i + 5] for i in at]
 
 
-READ = (((0, b"H", 1),), 1, 0)
+READ = (((0, b"H", 1),), 1)
 
 
 @pytest.mark.parametrize(
@@ -308,9 +308,9 @@ READ = (((0, b"H", 1),), 1, 0)
         (READ, [0, 1], (bytearray(4), bytearray(4)), "an array for each column"),
         (READ, [0, 6], (bytearray(4),), "outside of the data"),
         (READ, [0, 1], (bytes(4),), "writable"),
-        ((((0, b"?", 1),), 1, 0), [0, 1], (bytearray(2),), "another size"),
-        ((((0, b"H", 1),), 2, 0), [0, 1], (bytearray(4),), "one event"),
-        ((((1, b"H", 1),), 1, 1), [0, 1], (bytearray(4),), "one event"),
+        ((((0, b"?", 1),), 1), [0, 1], (bytearray(2),), "another size"),
+        ((((0, b"H", 1),), 2), [0, 1], (bytearray(4),), "one event"),
+        ((((1, b"H", 1),), 1), [0, 1], (bytearray(4),), "one event"),
     ],
 )
 def test_impossible_reads_are_refused(table: Any, offsets: list[int], columns: Any, message: str) -> None:
@@ -328,7 +328,7 @@ def test_columns_outlive_the_table() -> None:
 def test_unclaimed_table_is_freed() -> None:
     assert kernel is not None
     zeros = np.zeros(100_000, np.int64)
-    plan = kernel.Table(COLUMNS, 2, 2)
+    plan = kernel.Table(COLUMNS, 2)
     for _ in range(50):
         plan.fill(bytes(8), ((100_000, None, (zeros, zeros), (np.zeros(1, np.int32), b"\0")),))
 
@@ -359,23 +359,22 @@ def test_groups_of_other_sizes_are_refused(group: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "events", "given"),
+    ("columns", "events"),
     [
-        (((0, b"q", 0),), 1, 0),
-        (((0, b"n", 0),), 1, 0),
-        (((0, b"I", -1),), 1, 0),
-        (((0, b"I", 1 << 40),), 1, 0),
-        (((2, b"I", 0),), 1, 1),
-        (((-2, b"I", 0),), 1, 1),
-        (((0, b"I", 0), (0, b"H", 0)), 0, 1),
-        ((), -1, 0),
-        ((), 1 << 40, 0),
+        (((0, b"q", 0),), 1),
+        (((0, b"n", 0),), 1),
+        (((0, b"I", -1),), 1),
+        (((0, b"I", 1 << 40),), 1),
+        (((2, b"I", 0),), 1),
+        (((-2, b"I", 0),), 1),
+        ((), -1),
+        ((), 1 << 40),
     ],
 )
-def test_impossible_tables_are_refused(columns: Any, events: int, given: int) -> None:
+def test_impossible_tables_are_refused(columns: Any, events: int) -> None:
     assert kernel is not None
-    with pytest.raises(ValueError, match=r"no column|too many|one width"):
-        kernel.Table(columns, events, given)
+    with pytest.raises(ValueError, match=r"no column|too many"):
+        kernel.Table(columns, events)
 
 
 @pytest.mark.parametrize("width", range(100))
