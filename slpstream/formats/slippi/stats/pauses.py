@@ -7,7 +7,7 @@ if the final version of a frame isn't the first one (its `revision` is above 0).
 
 from __future__ import annotations
 
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import Rollbacks
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import StatsStruct
 
 MAJOR_SCENE_TARGET_TEST = 15

@@ -1,8 +1,7 @@
-"""What all computers have in common, which is how they are copied."""
+"""What everything that counts in frames has in common, which is how it is copied."""
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Self
 
 
@@ -15,6 +14,9 @@ class Computer:
     def copy(self) -> Self:
         """Return a copy of this computer. It has the same state, but is independent from then on."""
         twin = type(self).__new__(type(self))
-        for name, value in vars(self).items():
-            setattr(twin, name, value.copy() if isinstance(value, (list, dict, set, deque, Computer)) else value)
+        state = vars(twin)
+        state.update(vars(self))
+        for name, value in state.items():
+            if hasattr(value, "copy"):
+                state[name] = value.copy()
         return twin
