@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -27,14 +27,6 @@ from msgspec import UNSET, UnsetType
 from slpstream.formats.slippi.commands import LAST_DYING
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
-
-
-class Fall(NamedTuple):
-    """The end of a life."""
-
-    player_index: int
-    by: int | None
-    """The player who hit last, possibly a team-mate, or `None` for a self-destruct."""
 
 
 class PlayerScore(msgspec.Struct, rename="camel", gc=False):
@@ -63,9 +55,12 @@ class FallCounter(Computer):
         self._kos: Counter[int] = Counter()
         self._team_kos: Counter[int] = Counter()
 
-    def take(self, players: Mapping[int, Any]) -> list[Fall]:
-        """Take the players of the next final frame, and return the falls that have happened in it."""
-        falls: list[Fall] = []
+    def take(self, players: Mapping[int, Any]) -> dict[int, int | None]:
+        """Take the players of the next final frame, and return those whose life ended in it, by player index.
+
+        The values are the players who hit last, possibly team-mates, or `None` for a self-destruct.
+        """
+        falls: dict[int, int | None] = {}
         for index in self._sides:
             player = players.get(index)
             if player is None or player.post is UNSET:
@@ -74,17 +69,17 @@ class FallCounter(Computer):
                 self._alive.add(index)
             elif index in self._alive:
                 self._alive.remove(index)
-                falls.append(self._fall(index, player.post.last_hit_by))
+                falls[index] = self._fall(index, player.post.last_hit_by)
         return falls
 
-    def _fall(self, index: int, last_hit_by: Any) -> Fall:
+    def _fall(self, index: int, last_hit_by: int) -> int | None:
         self._falls[index] += 1
         if last_hit_by == index or last_hit_by not in self._sides:
             self._self_destructs[index] += 1
-            return Fall(index, None)
+            return None
         kos = self._team_kos if self._sides[last_hit_by] == self._sides[index] else self._kos
         kos[last_hit_by] += 1
-        return Fall(index, last_hit_by)
+        return last_hit_by
 
     def scores(self) -> list[PlayerScore]:
         """Return the falls, KOs and scores up to now, by player index."""

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.game_start import Settings
-from slpstream.formats.slippi.game_time import playable_frames, timer_start
+from slpstream.formats.slippi.game_time import playable_frames, timer_start, timer_text
 from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.stats import compat as slippi_js
@@ -38,7 +38,6 @@ from slpstream.formats.slippi.stats.stadium import (
     home_run,
 )
 from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
-from slpstream.formats.slippi.stats.timer import timer_text
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameStart, StatsUpdate
 
 STATS_FRAMES = 60
@@ -186,7 +185,8 @@ class SlippiStats(Computer):
             counter, interruptions = start.scene_frame_counter, self._interruptions
             if interruptions.expected is not None and counter > interruptions.expected:
                 paused_frames = counter - interruptions.expected
-                interruptions.count_pause(paused_frames)
+                interruptions.pauses += 1
+                interruptions.paused_frames += paused_frames
                 game.emit("game_paused", frames=paused_frames)
             interruptions.expected = counter + 1
 
