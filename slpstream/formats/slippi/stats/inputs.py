@@ -42,7 +42,8 @@ class Inputs(Computer):
         # The regions of both sticks, which are 0 for the dead zone, or one of 8 others from -4 to 4.
         joystick = 3 * ((x > DEAD_ZONE) - (x < -DEAD_ZONE)) + (y > DEAD_ZONE) - (y < -DEAD_ZONE)
         cstick = 3 * ((c_x > DEAD_ZONE) - (c_x < -DEAD_ZONE)) + (c_y > DEAD_ZONE) - (c_y < -DEAD_ZONE)
-        joysticks, csticks = joystick not in (0, self._joystick_region), cstick not in (0, self._cstick_region)
+        joysticks = joystick and joystick != self._joystick_region
+        csticks = cstick and cstick != self._cstick_region
         self._pressed, self._left_trigger, self._right_trigger = pressed, left, right
         self._joystick_region, self._cstick_region = joystick, cstick
         if frame >= FIRST_PLAYABLE_FRAME and (buttons or joysticks or csticks or triggers):
