@@ -19,21 +19,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import LAST_DYING
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
-
-
-class Fall(NamedTuple):
-    """The end of a life."""
-
-    player_index: int
-    by: int | None
-    """The player who hit last, possibly a team-mate, or `None` for a self-destruct."""
 
 
 class PlayerScore(msgspec.Struct, rename="camel", gc=False):
@@ -49,7 +42,7 @@ class PlayerScore(msgspec.Struct, rename="camel", gc=False):
     """Absent in modes other than time mode, whose scores no replay has."""
 
 
-class FallCounter:
+class FallCounter(Computer):
     """Counts falls and KOs. You have to pass it final frames, each number once and in order."""
 
     def __init__(self, settings: Settings) -> None:
@@ -57,12 +50,17 @@ class FallCounter:
         self._has_scores = settings.in_game_mode == TIME_MODE
         self._self_destruct_value = settings.game_info_block.self_destruct_score_value
         self._alive: set[int] = set()
-        self._scores = {index: PlayerScore(index) for index in self._sides}
+        self._falls: Counter[int] = Counter()
+        self._self_destructs: Counter[int] = Counter()
+        self._kos: Counter[int] = Counter()
         self._team_kos: Counter[int] = Counter()
 
-    def take(self, players: Mapping[int, Any]) -> list[Fall]:
-        """Take the players of the next final frame, and return the falls that have happened in it."""
-        falls: list[Fall] = []
+    def take(self, players: Mapping[int, Any]) -> dict[int, int | None]:
+        """Take the players of the next final frame, and return those whose life ended in it, by player index.
+
+        The values are the players who hit last, possibly team-mates, or `None` for a self-destruct.
+        """
+        falls: dict[int, int | None] = {}
         for index in self._sides:
             player = players.get(index)
             if player is None or player.post is UNSET:
@@ -71,27 +69,26 @@ class FallCounter:
                 self._alive.add(index)
             elif index in self._alive:
                 self._alive.remove(index)
-                falls.append(self._fall(index, player.post.last_hit_by))
+                falls[index] = self._fall(index, player.post.last_hit_by)
         return falls
 
-    def _fall(self, index: int, last_hit_by: Any) -> Fall:
-        self._scores[index].falls += 1
+    def _fall(self, index: int, last_hit_by: int) -> int | None:
+        self._falls[index] += 1
         if last_hit_by == index or last_hit_by not in self._sides:
-            self._scores[index].self_destructs += 1
-            return Fall(index, None)
-        if self._sides[last_hit_by] == self._sides[index]:
-            self._team_kos[last_hit_by] += 1
-        else:
-            self._scores[last_hit_by].kos += 1
-        return Fall(index, last_hit_by)
+            self._self_destructs[index] += 1
+            return None
+        kos = self._team_kos if self._sides[last_hit_by] == self._sides[index] else self._kos
+        kos[last_hit_by] += 1
+        return last_hit_by
 
     def scores(self) -> list[PlayerScore]:
         """Return the falls, KOs and scores up to now, by player index."""
         return [
-            msgspec.structs.replace(score, score=self._score(score) if self._has_scores else UNSET)
-            for score in self._scores.values()
+            PlayerScore(i, self._kos[i], self._falls[i], self._self_destructs[i], self._score(i)) for i in self._sides
         ]
 
-    def _score(self, of: PlayerScore) -> int:
-        penalties = of.self_destructs + self._team_kos[of.player_index]
-        return of.kos - (of.falls - of.self_destructs) + penalties * self._self_destruct_value
+    def _score(self, index: int) -> int | UnsetType:
+        if not self._has_scores:
+            return UNSET
+        kos, falls, self_destructs = self._kos[index], self._falls[index], self._self_destructs[index]
+        return kos - (falls - self_destructs) + (self_destructs + self._team_kos[index]) * self._self_destruct_value

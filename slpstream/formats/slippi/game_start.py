@@ -23,7 +23,7 @@ from slpstream.formats.slippi.commands import GAME_START
 from slpstream.formats.slippi.text import decode_ascii, decode_name
 from slpstream.formats.text import UNDECODABLE
 from slpstream.model.errors import FieldError
-from slpstream.model.fields import BOOL, F32, I8, U8, U16, U32, Field, camel, octets, parse_version
+from slpstream.model.fields import BOOL, F32, I8, U8, U16, U32, Field, camel, octets
 
 PLAYERS = 4
 PLAYER_TYPE_EMPTY = 3
@@ -120,7 +120,8 @@ _TEXT = {
 }
 _ROWS = {f.name: (f.offset, f.stride_bytes, struct.Struct(">" + f.kind.code)) for f in (*FIELDS, *PLAYER_FIELDS)}
 """Offset, distance between players, and type of each row."""
-_SMALLEST_PAYLOAD_BYTES = 0x140
+MIN_PAYLOAD_BYTES = 0x140
+"""The payload size that 0.1.0 declares."""
 _ROW_OF = {"scene": "minor_scene", "game_mode": "major_scene", "bomb_rain_enabled": "bomb_rain"}
 """Names of rows that differ from those in the settings."""
 _RENAME = {"is_pal": "isPAL", "is_frozen_ps": "isFrozenPS"}
@@ -247,7 +248,7 @@ class GameStartPayload:
 
     def __init__(self, data: bytes, *, offset: int = 0) -> None:
         """`offset` is the file offset of the event. If it is smaller than in 0.1.0, this raises `FieldError`."""
-        if len(data) <= _SMALLEST_PAYLOAD_BYTES or data[0] != GAME_START:
+        if len(data) <= MIN_PAYLOAD_BYTES or data[0] != GAME_START:
             raise FieldError(f"Game Start: {len(data)} bytes are too few", offset=offset, command=GAME_START)
         self.data = data
 
@@ -345,13 +346,3 @@ def set_field(payload: bytearray, name: str, value: Any, player: int = 0) -> Non
     offset += stride_bytes * player
     if offset + kind.size <= len(payload):
         kind.pack_into(payload, offset, value)
-
-
-def size_at(version: tuple[int, int, int]) -> int:
-    """Return the payload size in bytes that a version declares for Game Start."""
-    ends = (
-        f.end + f.stride_bytes * (PLAYERS - 1 if f.stride_bytes else 0)
-        for f in (*FIELDS, *PLAYER_FIELDS)
-        if parse_version(f.since) <= version
-    )
-    return max(0x141, *ends) - 1

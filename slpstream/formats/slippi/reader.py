@@ -131,7 +131,7 @@ class SlippiReader:
         return twin
 
     def resumed_after_frames(
-        self, offset: int, frames: FramesBefore = _NO_FRAMES, count_ledge_grabs: CountLedgeGrabs = dict
+        self, offset: int, frames: FramesBefore = _NO_FRAMES, count_ledge_grabs: CountLedgeGrabs | None = None
     ) -> Self:
         """Return a copy that continues after the frames, at the file offset `offset`. This reader must have read Game
         Start.

@@ -20,7 +20,6 @@ mode, the placements decide, or else who has stocks left (guessed: no replay of 
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
@@ -30,6 +29,7 @@ from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND, LAST_DYING, LEDGE_CATCH, POST_FRAME
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.falls import FallCounter, PlayerScore
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
 from slpstream.formats.slippi.game_time import playable_frames, timer_seconds, timer_start
@@ -79,7 +79,7 @@ def limits_ledge_grabs(settings: Settings) -> bool:
     return online and len(settings.players) == _PAIR and not settings.is_teams
 
 
-class LedgeGrabs:
+class LedgeGrabs(Computer):
     """Counts how often each player grabs a ledge. Only final frames count."""
 
     def __init__(self, players: Iterable[int]) -> None:
@@ -110,7 +110,7 @@ def _action(state: int, counter: Any = UNSET) -> tuple[int, Any]:
     return state, counter
 
 
-class Outcome:
+class Outcome(Computer):
     """Makes the `GameEnd`. If falls or ledge grabs might decide the game, it also counts these."""
 
     def __init__(self, settings: Settings) -> None:
@@ -122,16 +122,9 @@ class Outcome:
         self._ledge_grabs: LedgeGrabs | None = None
         if limits_ledge_grabs(settings):
             self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
-        self._count_ledge_grabs: CountLedgeGrabs = dict
+        self._count_ledge_grabs: CountLedgeGrabs | None = None
 
-    def copy(self) -> Self:
-        """Return a copy. It has the same state, but is independent from then on."""
-        twin = copy.copy(self)
-        twin._falls = copy.deepcopy(self._falls)
-        twin._ledge_grabs = copy.deepcopy(self._ledge_grabs)
-        return twin
-
-    def count_ledge_grabs_with(self, count: CountLedgeGrabs) -> None:
+    def count_ledge_grabs_with(self, count: CountLedgeGrabs | None) -> None:
         """If ledge grabs might decide the game, call `count` to get them, instead of counting them in the frames."""
         self._ledge_grabs, self._count_ledge_grabs = None, count
 
@@ -181,7 +174,9 @@ class Outcome:
         )
 
     def _counted_ledge_grabs(self) -> Mapping[int, int]:
-        return self._count_ledge_grabs() if self._ledge_grabs is None else self._ledge_grabs.counts
+        if self._ledge_grabs is not None:
+            return self._ledge_grabs.counts
+        return {} if self._count_ledge_grabs is None else self._count_ledge_grabs()
 
 
 class Ending:

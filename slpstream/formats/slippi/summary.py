@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, STOCK_MODE
+from slpstream.formats.slippi.game_time import COUNTING_UP
 from slpstream.formats.slippi.gecko import families
 from slpstream.formats.slippi.names import character_name, in_game_modes, stage_name, teams
 from slpstream.formats.slippi.result import GAME, INFERRED, RESOLVED, TIME
@@ -21,7 +22,7 @@ _HUMAN, _CPU = 0, 1
 _VERSUS, _SUDDEN_DEATH = 2, 3
 """Major and minor scene of a sudden death (observed)."""
 _SUDDEN_DEATH_STOCKS, _SUDDEN_DEATH_PERCENT = 1, 300
-_NO_TIMER, _COUNTS_UP = 0, 3
+_NO_TIMER = 0
 _FIXES = {0: "off", 1: "on", 2: "Dween"}
 """Dashback and shield-drop fix; UCF is 1."""
 _LANGUAGES = {0: "Japanese", 1: "English"}
@@ -268,7 +269,7 @@ def _timer(kind: int | None, seconds: int | None) -> str:
     if kind == _NO_TIMER:
         return "none"
     minutes, rest = divmod(seconds, 60)
-    return f"{minutes}:{rest:02}{' counting up' if kind == _COUNTS_UP else ''}"
+    return f"{minutes}:{rest:02}{' counting up' if kind == COUNTING_UP else ''}"
 
 
 def _items(behavior: int | None, enabled: int | None) -> str:

@@ -21,14 +21,13 @@ from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Slot, frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.framing import EventPayloads, event_payloads_of
-from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, GameStartPayload, size_at
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, MIN_PAYLOAD_BYTES, GameStartPayload
 from slpstream.formats.slippi.reader import Head, Stage, read_head
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
 _GAME_END = bytes([GAME_END.command])
 _UPDATES = PRE_FRAME.command, POST_FRAME.command
-_MIN_GAME_START_BYTES = size_at((0, 1, 0))
 _MAX_FRAMES_BACK = 7
 """Longest rollback of a plain game."""
 _FIRST_FRAME_BYTES = 64 * 1024
@@ -196,6 +195,6 @@ def _after_game_start(data: bytes) -> tuple[EventPayloads, GameStartPayload, int
     payloads, start = found
     end, raw = start + payloads.widths[GAME_START], container.raw_length(data)
     is_inside = end < len(data) and (not raw or end < container.HEADER_BYTES + raw)
-    if not is_inside or data[start] != GAME_START or end - start <= _MIN_GAME_START_BYTES:
+    if not is_inside or data[start] != GAME_START or end - start <= MIN_PAYLOAD_BYTES:
         return None
     return payloads, GameStartPayload(data[start:end]), end

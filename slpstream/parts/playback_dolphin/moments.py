@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from slpstream.formats.slippi.stats.timer import first_frame
+from slpstream.formats.slippi.game_time import first_frame
 from slpstream.game.dolphin_queue import Clip, around, replay_path
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared

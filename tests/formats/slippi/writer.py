@@ -166,13 +166,23 @@ def size_of_table_at(table: Table, version: Version) -> int:
     return max(field.end for field in table.fields if parse_version(field.since) <= version) - 1
 
 
+def game_start_size_at(version: Version) -> int:
+    """Payload size in bytes that a version declares for Game Start."""
+    ends = (
+        field.end + field.stride_bytes * (game_start_rows.PLAYERS - 1 if field.stride_bytes else 0)
+        for field in (*game_start_rows.FIELDS, *game_start_rows.PLAYER_FIELDS)
+        if parse_version(field.since) <= version
+    )
+    return max(game_start_rows.MIN_PAYLOAD_BYTES, *(end - 1 for end in ends))
+
+
 def sizes_at(version: Version, *, gecko_list_bytes: int = 0) -> dict[int, int]:
     """Payload sizes in bytes that a version declares, by command byte, in the order of real files.
 
     The size of the Gecko List is that of the list and overflows its 16 bits, as in real files.
     """
     tables = [table for table in _PER_FRAME if parse_version(table.since) <= version]
-    sizes = {GAME_START: game_start_rows.size_at(version)}
+    sizes = {GAME_START: game_start_size_at(version)}
     sizes |= {table.command: size_of_table_at(table, version) for table in tables}
     if version >= SPLITTER_SINCE:
         sizes |= {GECKO_LIST: gecko_list_bytes & 0xFFFF, MESSAGE_SPLITTER: SPLITTER_BYTES}
@@ -193,7 +203,7 @@ def game_start(version: Version, *, players: Sequence[PlayerSetup], stage_id: in
     `session_id="mode.x"`); the defaults are a four-stock match of eight minutes without items, offline. Rows that the
     version does not have are left out.
     """
-    payload = bytearray(game_start_rows.size_at(version) + 1)
+    payload = bytearray(game_start_size_at(version) + 1)
     payload[0] = GAME_START
     payload[1:4] = bytes(version)
     for at, octets in _BLOCK:

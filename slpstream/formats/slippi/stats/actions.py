@@ -25,8 +25,8 @@ from operator import itemgetter
 from typing import Any, Final
 
 from slpstream.formats.slippi.commands import LEDGE_CATCH
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.names import landing_lag_frames
-from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.schema import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
 from slpstream.formats.slippi.stats.states import (
     AIR_DODGE,

@@ -15,8 +15,8 @@ from itertools import takewhile
 
 from msgspec import UNSET
 
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
-from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.schema import InputCounts
 from slpstream.model.events import Frame, GameEnd
 from slpstream.model.fields import parse_version

@@ -14,13 +14,13 @@ from typing import Self
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.game_start import Settings
-from slpstream.formats.slippi.game_time import playable_frames, timer_start
+from slpstream.formats.slippi.game_time import playable_frames, timer_start, timer_text
 from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.stats import compat as slippi_js
 from slpstream.formats.slippi.stats import crediting, lives
-from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.game_state import PAIR, GameState, Player
 from slpstream.formats.slippi.stats.overall import overall, ratio
 from slpstream.formats.slippi.stats.packed_frames import PackedFrames
@@ -38,11 +38,11 @@ from slpstream.formats.slippi.stats.stadium import (
     home_run,
 )
 from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
-from slpstream.formats.slippi.stats.timer import timer_text
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameStart, StatsUpdate
 
 STATS_FRAMES = 60
-"""A `stats` message after every final frame n with (n + 124) % 60 == 0, or less often in a very long game."""
+STATS_PHASE = (FIRST_FRAME - 1) % STATS_FRAMES
+"""A `stats` message after every final frame n with n % 60 == 56, or less often in a very long game."""
 STATS_ENTRIES = 500
 """A game with at least twice as many entries in its lists has a `stats` message every (entries // 500) * 60 frames.
 
@@ -88,12 +88,10 @@ class SlippiStats(Computer):
         game, frames = self.game, self._frames
         for counted in (frame,) if self._gate is None else self._gate.feed(frame, end_offset):
             content = counted.content
-            is_quiet = (
-                type(content) is PackedFrame and content.events is frames.watched and frames.watch.take(content.data)
-            )
-            if not is_quiet:
+            can_be_quiet = type(content) is PackedFrame and content.events is frames.watched
+            if not (can_be_quiet and frames.watch.take(content.data)):
                 self._take(counted)
-            if game.pending or counted.revision or not (counted.number - FIRST_FRAME + 1) % STATS_FRAMES:
+            if game.pending or counted.revision or counted.number % STATS_FRAMES == STATS_PHASE:
                 out += self._events_of(counted, end_offset)
         return out
 
@@ -162,7 +160,7 @@ class SlippiStats(Computer):
             run = self._interruptions.count_rollback(number, frame.revision)
             game.emit("rollback", sent=frame.revision + 1, frames=run)
         out: list[Event] = game.take_events(number, end_offset) if game.pending else []
-        if (number - FIRST_FRAME + 1) % STATS_FRAMES == 0 and number >= self._stats_due:
+        if number % STATS_FRAMES == STATS_PHASE and number >= self._stats_due:
             stats = self.stats()
             self._stats_due = number + STATS_FRAMES * max(1, entry_count(stats) // STATS_ENTRIES)
             out.append(StatsUpdate(end_offset, number, stats))
@@ -187,17 +185,20 @@ class SlippiStats(Computer):
             counter, interruptions = start.scene_frame_counter, self._interruptions
             if interruptions.expected is not None and counter > interruptions.expected:
                 paused_frames = counter - interruptions.expected
-                interruptions.count_pause(paused_frames)
+                interruptions.pauses += 1
+                interruptions.paused_frames += paused_frames
                 game.emit("game_paused", frames=paused_frames)
             interruptions.expected = counter + 1
 
         present = entry.players
-        players = [p for p in game.players if p.index in present and present[p.index].post is not UNSET]
+        players: list[Player] = []
         changed: list[Player] = []
         for player in game.players:
             player.restarted = False
-        for player in players:
-            seen = present[player.index]
+            seen = present.get(player.index)
+            if seen is None or seen.post is UNSET:
+                continue
+            players.append(player)
             before, post = player.post, seen.post
             player.pre, player.post = seen.pre, post
             player.prev = prev = post if before is None else before
@@ -212,6 +213,7 @@ class SlippiStats(Computer):
         played = number - self._timer_start
         playable = played >= FIRST_PLAYABLE_FRAME
         edge = game.edge
+        living: list[Player] = []
         for player in reversed(players):  # the order of slippi-js, in which the opponent of the lower port comes first
             post, prev = player.post, player.prev
             state = post.action_state_id
@@ -246,13 +248,15 @@ class SlippiStats(Computer):
             if player.pre is not UNSET:
                 player.inputs.update(played, player.pre)
             if playable:
+                if player.stocks.open is not None and not flags & DYING:  # in a star KO, the stock is lost later
+                    living.append(player)
                 positions, x = player.positions, post.position_x
                 outside = x > edge or x < -edge or post.position_y < BELOW
                 if outside or positions.is_off_stage or positions.is_recovering or flags & (SHIELD | LEDGE):
                     positions.update(post, flags, outside=outside, punished=conversions.open is not None)
 
-        if playable:
-            _count_stage_control(players)
+        if len(living) >= PAIR:
+            _count_stage_control(living)
         if game.ended:
             crediting.close_conversions(game)
         if playable and self._targets is None and type(frame.content) is PackedFrame:
@@ -315,15 +319,11 @@ class SlippiStats(Computer):
         )
 
 
-def _count_stage_control(players: list[Player]) -> None:
+def _count_stage_control(living: list[Player]) -> None:
     """Count a frame for the living player that is nearest to the middle of the stage."""
-    # In a star KO, the stock is lost only after some time.
-    living = [p for p in players if p.stocks.open is not None and not FLAGS[p.post.action_state_id] & DYING]
-    if len(living) < PAIR:
-        return
     nearest = living[0].positions
     least = second = float("inf")
-    for player in living:
+    for player in reversed(living):
         positions, x = player.positions, abs(player.post.position_x)
         positions.contested_frames += 1
         if not x >= least:  # also true of NaN, next to which no player is nearer

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Self
 
 from msgspec import UNSET
 
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.falls import FallCounter
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stats.actions import Actions
-from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.hits import Hits
 from slpstream.formats.slippi.stats.inputs import Inputs
 from slpstream.formats.slippi.stats.positions import Positions
@@ -109,7 +108,6 @@ class GameState(Computer):
         This is cheap, because both share the entries of the lists.
         """
         twin = super().copy()
-        twin.falls = copy.deepcopy(self.falls)
         twin.players = [player.copy() for player in self.players]
         twin._link()
         return twin

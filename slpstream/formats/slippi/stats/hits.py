@@ -31,7 +31,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import CharacterTotals, Conversion, HitTotals, KillMove
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import InputCounts
 
 GAUGE_FRAMES = 600
@@ -28,26 +28,23 @@ class Inputs(Computer):
 
     def __init__(self) -> None:
         self.buttons = self.triggers = self.cstick = self.joystick = 0
-        self._before = (0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # buttons, triggers, joystick, C-stick
+        self._pressed = 0
+        self._left_trigger = self._right_trigger = 0.0
         self._joystick_region = self._cstick_region = 0
         self._recent: list[tuple[int, int]] = []
 
     def update(self, frame: int, pre: Any) -> None:
         """Count the inputs of one Pre-Frame Update."""
-        before = self._before
         pressed, left, right = pre.physical_buttons, pre.physical_l_trigger, pre.physical_r_trigger
         x, y, c_x, c_y = pre.joystick_x, pre.joystick_y, pre.c_stick_x, pre.c_stick_y
-        now = pressed, left, right, x, y, c_x, c_y
-        if now == before:
-            return
-        self._before = now
-        rising = pressed & ~before[0] & BUTTONS
-        buttons = rising.bit_count() if rising else 0
-        triggers = (before[1] < TRIGGER <= left) + (before[2] < TRIGGER <= right)
+        buttons = (pressed & ~self._pressed & BUTTONS).bit_count()
+        triggers = (self._left_trigger < TRIGGER <= left) + (self._right_trigger < TRIGGER <= right)
         # The regions of both sticks, which are 0 for the dead zone, or one of 8 others from -4 to 4.
         joystick = 3 * ((x > DEAD_ZONE) - (x < -DEAD_ZONE)) + (y > DEAD_ZONE) - (y < -DEAD_ZONE)
         cstick = 3 * ((c_x > DEAD_ZONE) - (c_x < -DEAD_ZONE)) + (c_y > DEAD_ZONE) - (c_y < -DEAD_ZONE)
-        joysticks, csticks = joystick not in (0, self._joystick_region), cstick not in (0, self._cstick_region)
+        joysticks = joystick and joystick != self._joystick_region
+        csticks = cstick and cstick != self._cstick_region
+        self._pressed, self._left_trigger, self._right_trigger = pressed, left, right
         self._joystick_region, self._cstick_region = joystick, cstick
         if frame >= FIRST_PLAYABLE_FRAME and (buttons or joysticks or csticks or triggers):
             self.add(frame, buttons, joysticks, csticks, triggers)

@@ -37,12 +37,12 @@ def end_lives(game: GameState, number: int, present: Mapping[int, Any], changed:
     if game.falls is None:
         return [player for player in changed if _change_stocks(game, number, player, changed)]
     falls = game.falls.take(present)
-    for index, by in falls:
+    for index, by in falls.items():
         values: dict[str, Any] = {"selfDestruct": by is None, "life": _end(game.by_index[index], number)}
         if by is not None:
             values["byPlayerIndex"] = by
         game.emit("fall", playerIndex=index, **values, scores=game.falls.scores())
-    return [game.by_index[fall.player_index] for fall in falls]
+    return [game.by_index[index] for index in falls]
 
 
 def _change_stocks(game: GameState, number: int, player: Player, changed: list[Player]) -> bool:

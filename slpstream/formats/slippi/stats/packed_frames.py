@@ -18,9 +18,9 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
-from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.game_state import GameState, Player
 from slpstream.formats.slippi.stats.inputs import BUTTONS, DEAD_ZONE, TRIGGER
 from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN

@@ -7,7 +7,7 @@ if the final version of a frame isn't the first one (its `revision` is above 0).
 
 from __future__ import annotations
 
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import Rollbacks
 
 
@@ -22,11 +22,6 @@ class Interruptions(Computer):
         self._run = 0
         self._last_number: int | None = None
 
-    def count_pause(self, frames: int) -> None:
-        """Count a pause that took this many frames."""
-        self.pauses += 1
-        self.paused_frames += frames
-
     def count_rollback(self, number: int, revision: int) -> int:
         """Count a final frame whose `revision` is above 0.
 
@@ -34,6 +29,6 @@ class Interruptions(Computer):
         """
         self._run = self._run + 1 if self._last_number == number - 1 else 1
         self._last_number = number
-        frames, sendings, longest = self.rollbacks.frames, self.rollbacks.sendings, self.rollbacks.longest
-        self.rollbacks = Rollbacks(frames + 1, sendings + revision + 1, max(longest, self._run))
+        known = self.rollbacks
+        self.rollbacks = Rollbacks(known.frames + 1, known.sendings + revision + 1, max(known.longest, self._run))
         return self._run

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.states import DYING, LEDGE, SHIELD
 
 CONTROL_MARGIN = 10.0

@@ -27,14 +27,13 @@ moves with itself, which means that such a conversion becomes a `counter-attack`
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import Conversion, Move, Punish, Stock
 
 RESET_FRAMES = 45
@@ -58,10 +57,6 @@ class Entries(Computer, Generic[E]):
         self.index = index
         self.open: E | None = None
         self._position = 0
-
-    def copy(self) -> Self:
-        """Return a copy. You have to give it a copy of the list."""
-        return copy.copy(self)
 
     def begin(self, entry: E) -> None:
         """Open an entry."""

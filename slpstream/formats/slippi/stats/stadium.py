@@ -18,7 +18,7 @@ from typing import Any, Literal
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import StatsStruct
 
 MAJOR_SCENE_TARGET_TEST = 15
@@ -53,7 +53,6 @@ class Targets(Computer):
 
     def __init__(self) -> None:
         self._targets: dict[int, TargetBreak] = {}
-        self._unbroken: set[int] = set()
 
     def update(self, frame: int, items: Iterable[Any], first_frame: int) -> None:
         """Take the items of one frame. If it's the first frame, these are the targets of the game.
@@ -64,11 +63,9 @@ class Targets(Computer):
         if frame == first_frame:
             for spawn_id, item in targets.items():
                 self._targets[spawn_id] = TargetBreak(spawn_id, UNSET, item.position_x, item.position_y)
-            self._unbroken = set(targets)
-            return
-        for spawn_id in self._unbroken - targets.keys():
-            self._targets[spawn_id] = replace(self._targets[spawn_id], frame_destroyed=frame)
-        self._unbroken &= targets.keys()
+        for spawn_id in self._targets.keys() - targets.keys():
+            if self._targets[spawn_id].frame_destroyed is UNSET:
+                self._targets[spawn_id] = replace(self._targets[spawn_id], frame_destroyed=frame)
 
     def results(self) -> TargetTest:
         """All targets so far."""

@@ -8,10 +8,10 @@ import pytest
 from msgspec import UNSET
 
 from slpstream.formats.slippi.game_start import GameStartPayload
+from slpstream.formats.slippi.game_time import timer_text
 from slpstream.formats.slippi.names import landing_lag_frames
 from slpstream.formats.slippi.stats.stadium import home_run
 from slpstream.formats.slippi.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD
-from slpstream.formats.slippi.stats.timer import timer_text
 from tests.formats.slippi.stats.games import events_of
 from tests.formats.slippi.stats.scenes import Scene
 from tests.formats.slippi.writer import PlayerSetup, game_start
