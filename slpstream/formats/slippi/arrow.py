@@ -23,7 +23,6 @@ from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import game_start
-from slpstream.formats.slippi.columns import EventColumns
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_index import ABSENT, Offsets, Slot
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
@@ -228,7 +227,7 @@ def _group_table(contents: _Contents, frames: Frames, group: _Group) -> pa.Table
     ]
     for (event, table), places in zip(contents.tables.items(), offsets, strict=True):
         at = np.full(count, ABSENT) if places is None else places if which is None else places[which]
-        columns = EventColumns(frames.data, frames.layout_of(table), at)
+        columns = frames.events_at(table, at)
         valid = None if columns.present.all() else _bits(columns.present)
         for source in contents.sources:
             if source.event == event:

@@ -315,7 +315,11 @@ class Frames:
         offsets = self.index.slots.get(slot)
         if offsets is None:
             return EventColumns(self.data, None, np.full(len(self), ABSENT, np.int64))
-        return EventColumns(self.data, self.layout_of(TABLES[slot.command]), self._chosen(offsets))
+        return self.events_at(TABLES[slot.command], self._chosen(offsets))
+
+    def events_at(self, table: Table, offsets: Offsets) -> EventColumns:
+        """Return the events of a kind at these file offsets, which can be `ABSENT`."""
+        return EventColumns(self.data, self.layout_of(table), offsets)
 
     def _chosen(self, values: Array) -> Array:
         return values if self.which is None else values[self.which]

@@ -9,7 +9,6 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, REPEATED, START
-from slpstream.formats.slippi.names import physical_buttons
 from slpstream.model.events import Inputs, State
 
 
@@ -25,6 +24,8 @@ class PlayerFrame(msgspec.Struct, gc=False):
         pre = self.pre
         if pre is UNSET:
             return None
+        from slpstream.formats.slippi.names import physical_buttons  # noqa: PLC0415 -- most readers need no names
+
         pressed = pre.physical_buttons
         return Inputs(
             steer=pre.joystick_x,
