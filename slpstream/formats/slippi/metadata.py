@@ -9,6 +9,7 @@ arrives byte by byte, this doesn't take longer, because the scan keeps its posit
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any, NamedTuple
 
 import ubjson
@@ -194,8 +195,12 @@ def encode(value: Any) -> bytes:
     """
     if isinstance(value, dict):
         return b"{" + b"".join(_encode_text(str(key)) + encode(item) for key, item in value.items()) + b"}"
+    if isinstance(value, list):
+        return b"[" + b"".join(map(encode, value)) + b"]"
     if isinstance(value, str):
         return b"S" + _encode_text(value)
+    if isinstance(value, float):  # py-ubjson would write the smallest ones as a type that no game writes
+        return b"D" + struct.pack(">d", value)
     if isinstance(value, int) and not isinstance(value, bool):
         fits = -(2**31) <= value < 2**31
         return b"l" + value.to_bytes(4, "big", signed=True) if fits else b"L" + value.to_bytes(8, "big", signed=True)
