@@ -26,7 +26,7 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.formats.slippi.frame_events import FRAMED
+from slpstream.formats.slippi.frame_events import FRAMED, frame_number
 from slpstream.formats.slippi.framing import (
     EVENT_PAYLOADS,
     event_payloads_of,
@@ -209,7 +209,7 @@ def _owner(data: bytes, event: _Event) -> tuple[str, int | None, int | None, boo
     command, start, end = event
     title = _TITLES.get(command, f"unknown event {command:#04x}")
     has_frame = command in FRAMED and end >= start + 5
-    frame = int.from_bytes(data[start + 1 : start + 5], "big", signed=True) if has_frame else None
+    frame = frame_number(data, start) if has_frame else None
     if command in _PLAYERS and end >= start + 7:
         return title, frame, data[start + 5], data[start + 6] != 0
     return title, frame, None, False
