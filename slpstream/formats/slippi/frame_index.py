@@ -153,9 +153,8 @@ def find_events(
 ) -> tuple[FrameIndex, bool]:
     """Return the events of all characters without using the kernel, and whether the last sending might lack events.
 
-    `players` are those of Game Start in replays without Frame Bookends, and otherwise `None`.
-
-    In these, a frame is complete according to the rules of `assembler`.
+    In replays without Frame Bookends, `players` are those of Game Start, and a frame is complete according to the rules
+    of `assembler`. In all other replays, `players` is `None`.
     """
     first, stop = 0, start
     numbers: list[int] = []
