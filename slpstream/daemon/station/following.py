@@ -6,16 +6,27 @@ long as no client reads them. They are published when a client, a request or the
 Some games write their files in one go, for example saved ghosts. The format of these files doesn't show whether a file
 is complete. Because of this, we only read a file after it has been at rest for a moment, and then play it. If it
 changes later, it holds another game.
+
+A bug ends the work on one file, and nothing else. The file is put into quarantine until it changes, because the same
+bytes would raise the same exception again. But a file that is growing changes all the time. This is why it is only
+tried again after a pause, which doubles with each failure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
+from slpstream.daemon.station.counters import StationCounters
+from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
+from slpstream.daemon.station.publishing import Publisher
+from slpstream.daemon.station.services import Settings, SharedServices
+from slpstream.daemon.station.status import StationStatus
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose, of_name
 from slpstream.game.log_writer import MODES, Batch
@@ -30,24 +41,30 @@ from slpstream.sources.tail.events import (
     Rewritten,
     Scanned,
     Settled,
+    TailedFile,
     TailEvent,
     Touched,
 )
+from slpstream.sources.tail.identity import FileIdentity
+from slpstream.stream.channel import Channel
+from slpstream.system.backoff import backoff_seconds
 from slpstream.system.files import printable, read_regular
 from slpstream.system.logs import get_logger
-
-if TYPE_CHECKING:
-    from slpstream.daemon.station.containment import FileContainment
-    from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
-    from slpstream.daemon.station.publishing import Publisher
-    from slpstream.daemon.station.services import Settings, SharedServices
-    from slpstream.daemon.station.status import StationStatus
-    from slpstream.stream.channel import Channel
 
 _PACED_SECONDS = 0.05
 _UNPACED_FRAMES = 256
 """The number of frames that are published together if they aren't paced."""
+_MAX_QUARANTINED = 256
+
+
+@dataclass
+class _Quarantined:
+    """One file in quarantine."""
+
+    failures: int = 0
+    retry_at: float = 0.0
+    changed: TailedFile | None = None
+    """The file, if it was opened again before `retry_at`."""
 
 
 class Following:
@@ -59,7 +76,6 @@ class Following:
         files: FollowedFiles,
         publisher: Publisher,
         status: StationStatus,
-        containment: FileContainment,
         counters: StationCounters,
         settings: Settings,
         shared: SharedServices,
@@ -68,24 +84,26 @@ class Following:
         self._files = files
         self._publisher = publisher
         self._status = status
-        self._containment = containment
+        self._containment = shared.errors.contain("file", station=channel.station)
         self._counters = counters
         self._settings = settings
         self._shared = shared
         self._held: FollowedFile | None = None
         """The file whose last bytes are held back."""
+        self.quarantined: dict[tuple[FileIdentity, Path], _Quarantined] = {}
+        """The files in quarantine. The one that has failed last comes last."""
         self._log = get_logger()
 
     def take(self, event: TailEvent) -> None:
         """React to an event. If there is a bug in the work on one file, this file is put into quarantine."""
         if type(event) is Grew:
-            # This is sixty times a second, so we do without the calls of `get` and `run`.
+            # This is sixty times a second, so we do without the calls of `get` and `contain`.
             if event.file in self._files.by_file:
                 followed = self._files.by_file[event.file]
                 try:
                     self.feed(followed, event.offset, event.data, event.read_at)
                 except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
-                    self._containment.failed(event.file, error)
+                    self._quarantine(event.file, self._containment.caught(error))
             return
         self.publish_held()
         react = self.REACTIONS[type(event)]
@@ -93,7 +111,48 @@ class Following:
             react(self, event)
         else:
             file = None if isinstance(event, Refused) else event.file
-            self._containment.run(file, react, self, event)
+            with self.contain(file):
+                react(self, event)
+
+    @contextmanager
+    def contain(self, file: TailedFile | None) -> Iterator[None]:
+        """Contain bugs in the block. After an unexpected exception, the file is put into quarantine, if there is one."""
+        with self._containment as contained:
+            yield
+        if contained.error_id is not None and file is not None:
+            self._quarantine(file, contained.error_id)
+
+    def _quarantine(self, file: TailedFile, error_id: str) -> None:
+        """Ignore a file until it changes, because of the bug that was logged under this id."""
+        self._log.warning("file set aside", file=printable(file.path, self._files.folder), error_id=error_id)
+        failures = 1 + self.quarantined.pop((file.identity, file.path), _Quarantined()).failures
+        retry_at = trio.current_time() + backoff_seconds(failures, self._settings.timing.retry_seconds)
+        self.quarantined[file.identity, file.path] = _Quarantined(failures, retry_at)
+        if len(self.quarantined) > _MAX_QUARANTINED:
+            del self.quarantined[next(iter(self.quarantined))]
+        followed = self._files.drop(file)
+        self._files.tail.release(file)
+        offset = 0 if followed is None else followed.pipeline.bytes_read
+        text = f"internal error {error_id}, set aside until it changes"
+        self._publisher.publish_diagnostic("internal_error", file.path, offset, text)
+        if followed is not None:
+            self._publisher.lose(followed, f"internal error {error_id}")
+
+    def _has_to_wait(self, file: TailedFile) -> bool:
+        """Whether a file that was just opened has to wait in quarantine. If so, `try_again` will read it later."""
+        quarantined = self.quarantined.get((file.identity, file.path))
+        if quarantined is None or trio.current_time() >= quarantined.retry_at:
+            return False
+        quarantined.changed = file
+        return True
+
+    def try_again(self) -> None:
+        """Read those files in quarantine again that have changed and whose pause is over."""
+        now = trio.current_time()
+        for quarantined in self.quarantined.values():
+            if quarantined.changed is not None and now >= quarantined.retry_at:
+                file, quarantined.changed = quarantined.changed, None
+                self._files.tail.read_again(file)
 
     def feed(self, followed: FollowedFile, offset: int, data: bytes, now: float) -> None:
         """Take bytes of a file, which begin at the given offset. `now` is the time on trio's clock.
@@ -156,19 +215,21 @@ class Following:
             if offset:
                 return 0
             placeholder = self._files.placeholder(path)
-            if self._containment.holds(placeholder):
+            if self._has_to_wait(placeholder):
                 return offset + len(data)
             followed = self._files.follow(placeholder, existed=False)
             followed.unwritten = True
         followed.growth.note_end()  # bytes that are offered next were written after this
-        self._containment.run(followed.file, self.feed, followed, offset, data, trio.current_time())
+        with self.contain(followed.file):
+            self.feed(followed, offset, data, trio.current_time())
         return followed.pipeline.bytes_read
 
     def publish_held(self) -> None:
         """Publish the bytes that are held back, unless their file is no longer followed."""
         followed, self._held = self._held, None
         if followed is not None and self._files.follows(followed):
-            self._containment.run(followed.file, self._feed_held, followed)
+            with self.contain(followed.file):
+                self._publisher.publish(followed, followed.pipeline.feed(followed.take_held()), held=True)
 
     def _can_wait(self, followed: FollowedFile) -> bool:
         """Whether the next bytes of a file belong to the running game, and nothing reads it except live subscribers."""
@@ -176,9 +237,6 @@ class Following:
             return False
         game = followed.game
         return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
-
-    def _feed_held(self, followed: FollowedFile) -> None:
-        self._publisher.publish(followed, followed.pipeline.feed(followed.take_held()), held=True)
 
     def play_files_at_rest(self, nursery: trio.Nursery) -> None:
         """Start to play each file that hasn't grown for a moment."""
@@ -193,7 +251,7 @@ class Following:
         with self._shared.errors.contain("file") as contained:
             await self._play(followed)
         if contained.error_id is not None:
-            self._containment.quarantine(followed.file, contained.error_id)
+            self._quarantine(followed.file, contained.error_id)
 
     async def _play(self, followed: FollowedFile) -> None:
         """Publish the start, the frames and the end of one file, either paced or as fast as possible."""
@@ -248,7 +306,7 @@ class Following:
         file = event.file
         if event.changed:
             self._files.games.forget_file(file)  # which no longer has their logs
-        if self._containment.holds(file):
+        if self._has_to_wait(file):
             return
         self._log.debug("file opened", file=printable(file.path, self._files.folder), existed=event.existed)
         unwritten = self._files.by_path(file.path)

@@ -21,7 +21,6 @@ import structlog
 import trio
 
 from slpstream.daemon.station.archive import Archive
-from slpstream.daemon.station.containment import FileContainment
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.following import Following
@@ -84,10 +83,7 @@ class Station:
         self.archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
         self.status = status = StationStatus(channel, files, settings, shared.wall_clock)
         self.publisher = publisher = Publisher(channel, files, status, counters, shared, ring_bytes=ring_bytes)
-        self._containment = containment = FileContainment(
-            station, files, publisher, shared.errors, timing.retry_seconds
-        )
-        self.following = Following(channel, files, publisher, status, containment, counters, settings, shared)
+        self.following = Following(channel, files, publisher, status, counters, settings, shared)
         self._is_still = True
         """Whether no file has grown for a while, and nothing is wrong."""
         self._due_at = 0.0
@@ -184,7 +180,7 @@ class Station:
 
     def _needs_upkeep(self, now: float) -> bool:
         """Whether `_tick` has to be called at `now`, on trio's clock. This is never so if nobody plays."""
-        if self._counters.are_buffered or self._containment.quarantined or not self.status.is_well:
+        if self._counters.are_buffered or self.following.quarantined or not self.status.is_well:
             return True
         return now >= self._due_at and len(self.files) > 0
 
@@ -195,7 +191,7 @@ class Station:
             self._release_quiet_files()
             self.publisher.prefer_growing(self._settings.watch.stalled_seconds)
             self.following.play_files_at_rest(nursery)
-        self._containment.try_again()
+        self.following.try_again()
         self.status.check_folder()
         if self.status.unreachable is None:
             self.status.check_growth()
@@ -203,7 +199,7 @@ class Station:
         grown_at = max((followed.growth.grown_at for followed in self.files), default=-math.inf)
         # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
         prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
-        is_well = self.status.is_well and not self._containment.quarantined
+        is_well = self.status.is_well and not self.following.quarantined
         self._is_still = is_well and now - grown_at > prompt_seconds + 1
         # Stations whose players pause together don't do their upkeep together.
         self._due_at = next_moment(self.id, _STILL_TICK_SECONDS, now) if self._is_still else now
@@ -230,14 +226,16 @@ class Station:
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for followed in broken:
             if now - followed.growth.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:
-                self._containment.run(followed.file, self.files.release, followed)
+                with self.following.contain(followed.file):
+                    self.files.release(followed)
         idle_seconds, current = self._settings.watch.idle_seconds, self.channel.current
         idle = [f for f in quiet if f.pipeline.failure is None and now - f.growth.grown_at > idle_seconds]
         idle = [f for f in idle if not f.playing and (f.game is None or f.game is not current)]
         on_disk = [f for f in idle if not f.ahead_of_disk]
         not_on_disk = [f for f in idle if f.ahead_of_disk]  # the disk may never accept the rest of them
         for followed in [*on_disk, *not_on_disk[:-_MAX_UNFINISHED_FILES]]:
-            self._containment.run(followed.file, self.publisher.leave, followed)
+            with self.following.contain(followed.file):
+                self.publisher.leave(followed)
 
     def _new_tail(self) -> FolderTail:
         watch = self._settings.watch
