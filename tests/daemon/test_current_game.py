@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from slpstream.config import Watch
-from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles, Growth
+from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.status import StationStatus
 from slpstream.model.messages import LogMessage
@@ -42,9 +42,9 @@ class Setup:
         file = TailedFile(Path(name), FileIdentity(1, len(self.files)), 0, 0)
         file.arrived_whole = arrived_whole
         followed = self.files.follow(file, existed=False)
-        followed.growth.note_end()
-        followed.growth.note_growth(trio.current_time() - quiet)
-        followed.growth.opened_at = trio.current_time() - open_seconds
+        followed.grown_at = trio.current_time() - quiet
+        followed.seen_to_grow = True
+        followed.opened_at = trio.current_time() - open_seconds
         return followed
 
     def begin(self, *, role: Role | None = None, **how: Any) -> Game:
@@ -145,7 +145,7 @@ async def test_game_that_is_not_played_replaces_nothing(setup: Setup, reason: st
     grown.ended = reason == "ended"
     followed = setup.files.of_game(grown)
     assert followed is not None
-    followed.growth.seen = reason != "not seen to grow"
+    followed.seen_to_grow = reason != "not seen to grow"
     setup.grow(grown)
     assert setup.channel.current is current
 
@@ -156,7 +156,7 @@ async def test_station_is_idle_after_the_end_of_its_only_game(setup: Setup) -> N
     setup.begin(arrived_whole=True)
     not_seen = setup.files.of_game(setup.begin())
     assert not_seen is not None
-    not_seen.growth.seen = False
+    not_seen.seen_to_grow = False
     setup.status.note_end(ended, "game ended")
     assert (setup.status.state, setup.status.reason, setup.channel.current) == ("idle", "game ended", ended)
 
@@ -195,12 +195,3 @@ async def test_growing_game_replaces_a_silent_one(setup: Setup, quiet: float, is
     current, other = setup.begin(quiet=quiet), setup.begin()
     setup.status.check_growth()
     assert setup.channel.current is (other if is_replaced else current)
-
-
-async def test_growth_counts_only_after_the_file_was_read_to_its_end() -> None:
-    growth = Growth(1.0)
-    growth.note_growth(2.0)
-    assert (growth.opened_at, growth.grown_at, growth.seen) == (1.0, 2.0, False)
-    growth.note_end()
-    growth.note_growth(3.0)
-    assert (growth.grown_at, growth.seen) == (3.0, True)

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
-from slpstream.daemon.station.followed_files import GamesByFile
+from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.services import SharedServices
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity
 from slpstream.stream.game import Game
@@ -16,13 +18,13 @@ from slpstream.stream.game import Game
 @pytest.mark.parametrize("inodes", [(1, 2), (0, 0)], ids=["inodes", "no inodes"])
 def test_changed_file_loses_its_own_games_only(inodes: tuple[int, int]) -> None:
     """File systems without inodes give all files the same identity."""
-    reader: Any = None
-    games = GamesByFile()
+    nothing: Any = None
+    followed = FollowedFiles("setup", Path(), nothing, nothing, SharedServices(trio.CapacityLimiter(1)))
     files = [TailedFile(Path(f"{inode}{i}.slp"), FileIdentity(7, inode), 0, 0) for i, inode in enumerate(inodes)]
-    held = [Game(str(number), reader, ring_bytes=1, order=(number, 0, "")) for number in range(3)]
-    games.put(files[0], held[0])
-    games.put(files[0], held[1])
-    games.put(files[1], held[2])
+    held = [Game(str(number), nothing, ring_bytes=1, order=(number, 0, "")) for number in range(3)]
+    followed.put_game(files[0], held[0])
+    followed.put_game(files[0], held[1])
+    followed.put_game(files[1], held[2])
     again = TailedFile(files[0].path, files[0].identity, 0, 0)
-    games.forget_file(again)
-    assert [games.can_continue(game) for game in held] == [False, False, True]
+    followed.forget_games(again)
+    assert [followed.can_continue(game) for game in held] == [False, False, True]

@@ -58,6 +58,16 @@ def shown(station: Station) -> tuple[str, str | None]:
     return station.state, None if game is None else game.game_id
 
 
+async def test_growth_counts_only_after_the_file_was_read_to_its_end(folder: Path) -> None:
+    game = played(folder / "Game_1.slp", 1)
+    game.write()
+    async with quick_station(folder) as station:
+        [followed] = station.files
+        assert (followed.read_to_end, followed.seen_to_grow) == (True, False)
+        game.write()
+        await until(lambda: followed.seen_to_grow)
+
+
 async def test_finished_files_do_not_displace_the_live_game(folder: Path) -> None:
     live = played(folder / "live.slp", 1)
     old = [synthetic_match(seed=seed, frames=200) for seed in range(10, 14)]

@@ -4,51 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import trio
 
+from slpstream.daemon.station.counters import StationCounters
+from slpstream.daemon.station.frame_pacing import FramePacing
+from slpstream.daemon.station.services import SharedServices
+from slpstream.formats.interface import Reader
 from slpstream.formats.registry import of_name
+from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
 from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
+from slpstream.model.messages import FramesMode, Position
+from slpstream.model.setup import Pacing
 from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.identity import FileIdentity, key_of
 from slpstream.stream.game import Game, Role
 from slpstream.system.files import WHOLE_FILE_BYTES
 
-if TYPE_CHECKING:
-    from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.frame_pacing import FramePacing
-    from slpstream.daemon.station.services import SharedServices
-    from slpstream.formats.interface import Reader
-    from slpstream.game.described import DescribedGame
-    from slpstream.model.messages import FramesMode, Position
-    from slpstream.model.setup import Pacing
-    from slpstream.sources.tail.folder import FolderTail
-
 _MAX_HELD_BYTES = 1 << 16
 """This is about a second of a game with four players."""
-
-
-class Growth:
-    """Remembers when a file grew. All times are those of trio's clock."""
-
-    def __init__(self, now: float) -> None:
-        self.opened_at = self.grown_at = now
-        self.seen = False
-        """Whether the file has grown after it was read to its end."""
-        self._read_to_end = False
-
-    def note_growth(self, now: float) -> None:
-        """Note that bytes were read."""
-        self.grown_at = now
-        self.seen = self.seen or self._read_to_end
-
-    def note_end(self) -> None:
-        """Note that the file was read to its end."""
-        self._read_to_end = True
 
 
 class FollowedFile:
@@ -63,7 +41,10 @@ class FollowedFile:
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
-        self.growth = Growth(trio.current_time())
+        self.opened_at = self.grown_at = trio.current_time()
+        """When the file was opened, and when it last grew."""
+        self.read_to_end = self.seen_to_grow = False
+        """Whether the file was read to its end, and whether it has grown since then."""
         self.copy_of: Game | None = None
         """The game that is already in another file. If this is set, nothing of this file is published."""
         self.unwritten = False
@@ -198,45 +179,12 @@ class FollowedFile:
         return max(before, self.pipeline.bytes_read)
 
 
-class GamesByFile:
-    """The games of one station by their files. If a file is read again, this lets its game continue."""
-
-    def __init__(self) -> None:
-        self._games: dict[tuple[FileIdentity, str], tuple[Game, TailedFile]] = {}
-
-    def put(self, file: TailedFile, game: Game) -> None:
-        """Record that `file` holds `game`."""
-        self._games[file.identity, game.game_id] = (game, file)
-
-    def find(self, file: TailedFile, game_id: str) -> Game | None:
-        """Return the game with this id that `file` holds or used to hold, or `None` if it never held such a game."""
-        game, _ = self._games.get((file.identity, game_id), (None, None))
-        return game
-
-    def can_continue(self, game: Game) -> bool:
-        """Whether a game that has stopped will resume if its file, or a copy of it, grows."""
-        return any(held is game for held, _ in self._games.values())
-
-    def forget(self, game: Game) -> None:
-        """Forget a game that won't continue, whatever its file contains later."""
-        self._keep(lambda held, _: held is not game)
-
-    def forget_file(self, file: TailedFile) -> None:
-        """Forget the games in a file whose bytes have changed."""
-        changed = key_of(file.identity, str(file.path))
-        self._keep(lambda _, held: key_of(held.identity, str(held.path)) != changed)
-
-    def prune(self, known: Collection[Game], exists: Callable[[TailedFile], bool]) -> None:
-        """Forget all games except for those in `known`, and those that we left and whose files still exist."""
-        kept = set(known)
-        self._keep(lambda game, file: game in kept or (game.left and exists(file)))
-
-    def _keep(self, is_kept: Callable[[Game, TailedFile], bool]) -> None:
-        self._games = {key: held for key, held in self._games.items() if is_kept(*held)}
-
-
 class FollowedFiles:
-    """The files that one station follows. You can add and release files while you iterate over it."""
+    """The files that one station follows. You can add and release files while you iterate over it.
+
+    It also knows the games that are in these files, or were when they were last read. If a file is read again, this
+    lets its game continue.
+    """
 
     def __init__(
         self, station: str, folder: Path, tail: FolderTail, counters: StationCounters, shared: SharedServices
@@ -244,7 +192,8 @@ class FollowedFiles:
         self.folder = folder
         self.tail = tail
         """Reads the files. If the work on the folder begins again after a bug, it gets another one."""
-        self.games = GamesByFile()
+        self._games: dict[tuple[FileIdentity, str], tuple[Game, TailedFile]] = {}
+        """The games by their files and ids."""
         self.read_unwritten: ReadUnwritten | None = None
         """Reads bytes that the disk hasn't accepted yet. The recorder of the console sets this."""
         self.on_bytes: Callable[[FollowedFile, int, bytes], None] | None = None
@@ -279,6 +228,32 @@ class FollowedFiles:
             return None
         return next((followed for followed in self.by_file.values() if followed.game is game), None)
 
+    def put_game(self, file: TailedFile, game: Game) -> None:
+        """Record that `file` holds `game`."""
+        self._games[file.identity, game.game_id] = (game, file)
+
+    def game_in(self, file: TailedFile, game_id: str) -> Game | None:
+        """Return the game with this id that `file` holds or used to hold, or `None` if it never held such a game."""
+        game, _ = self._games.get((file.identity, game_id), (None, None))
+        return game
+
+    def can_continue(self, game: Game) -> bool:
+        """Whether a game that has stopped will resume if its file, or a copy of it, grows."""
+        return any(held is game for held, _ in self._games.values())
+
+    def forget_games(self, file: TailedFile) -> None:
+        """Forget the games in a file whose bytes have changed. They will not continue in it."""
+        changed = key_of(file.identity, str(file.path))
+        for key, (_, held) in list(self._games.items()):
+            if key_of(held.identity, str(held.path)) == changed:
+                del self._games[key]
+
+    def prune_games(self, known: Collection[Game]) -> None:
+        """Forget all games except for those in `known`, and those that we left and whose files still exist."""
+        for key, (game, file) in list(self._games.items()):
+            if game not in known and not (game.left and self.tail.knows(file)):
+                del self._games[key]
+
     def readers(self) -> Iterator[Reader]:
         """Return the readers of all files, as the formats have made them."""
         return (followed.pipeline.reader for followed in self)
@@ -289,17 +264,13 @@ class FollowedFiles:
         followed = self.by_file[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=self._now_ms)
         return followed
 
-    def placeholder(self, path: Path) -> TailedFile:
-        """Return a placeholder for a file that doesn't exist yet, because the disk hasn't accepted its first bytes."""
-        return TailedFile(path, FileIdentity(0, 0), 0, int(self._shared.wall_clock() * 1e9))
-
     def note_written(self, followed: FollowedFile, file: TailedFile) -> None:
         """Note that the disk has accepted the first bytes of an unwritten file, which is now `file`."""
         del self.by_file[followed.file]
         followed.file, followed.unwritten = file, False
         self.by_file[file] = followed
         if followed.game is not None:
-            self.games.put(file, followed.game)
+            self.put_game(file, followed.game)
 
     def drop(self, file: TailedFile) -> FollowedFile | None:
         """Remove a file without any other effect, and return it if it was followed."""
@@ -358,11 +329,6 @@ class FollowedFiles:
         """Report files to the index of games. It will read those that it does not know."""
         if self._shared.index is not None:
             self._shared.index.listed(self._station, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
-
-    def remove_from_index(self, file: TailedFile) -> None:
-        """Report to the index that a file can no longer be followed."""
-        if self._shared.index is not None:
-            self._shared.index.gone(file.path)
 
     def update_index(self, followed: FollowedFile, events: Sequence[Event] = (), *, over: bool = False) -> None:
         """Update the summary of a game from notable events, and also its record in the index if they change it.

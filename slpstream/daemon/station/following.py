@@ -116,7 +116,7 @@ class Following:
 
     @contextmanager
     def contain(self, file: TailedFile | None) -> Iterator[None]:
-        """Contain bugs in the block. After an unexpected exception, the file is put into quarantine, if there is one."""
+        """Contain bugs in the block. After an unexpected exception, this puts the file (if any) into quarantine."""
         with self._containment as contained:
             yield
         if contained.error_id is not None and file is not None:
@@ -159,10 +159,7 @@ class Following:
 
         They may overlap the bytes before, and may come after a gap.
         """
-        if followed.growth.seen:  # nearly always
-            followed.growth.grown_at = now
-        else:
-            followed.growth.note_growth(now)
+        followed.grown_at, followed.seen_to_grow = now, followed.read_to_end
         was_copy = followed.copy_of is not None
         if followed.written_whole or was_copy:  # read once it has stopped changing, or not at all
             self._counters.read_bytes += len(data)
@@ -214,12 +211,12 @@ class Following:
         if followed is None:
             if offset:
                 return 0
-            placeholder = self._files.placeholder(path)
+            placeholder = TailedFile(path, FileIdentity(0, 0), 0, int(1e9 * self._shared.wall_clock()))
             if self._has_to_wait(placeholder):
                 return offset + len(data)
             followed = self._files.follow(placeholder, existed=False)
             followed.unwritten = True
-        followed.growth.note_end()  # bytes that are offered next were written after this
+        followed.read_to_end = True  # bytes that are offered next were written after this
         with self.contain(followed.file):
             self.feed(followed, offset, data, trio.current_time())
         return followed.pipeline.bytes_read
@@ -243,7 +240,7 @@ class Following:
         now = trio.current_time()
         for followed in self._files:
             is_waiting = followed.written_whole and followed.has_unread_bytes and not followed.existed
-            if is_waiting and now - followed.growth.grown_at >= REST_SECONDS:
+            if is_waiting and now - followed.grown_at >= REST_SECONDS:
                 followed.played_size_bytes, followed.playing = followed.file.size_bytes, True
                 nursery.start_soon(self._play_contained, followed)
 
@@ -282,7 +279,7 @@ class Following:
             if not self._files.follows(followed) or followed.pipeline is not pipeline:
                 return  # lost, or another game by now
             self._publisher.publish(followed, batch)
-            followed.growth.grown_at = trio.current_time()  # the game continues, though its file does not grow
+            followed.grown_at = trio.current_time()  # the game continues, though its file does not grow
             due += batch_frames * frame_seconds
             await trio.sleep_until(due)
         followed.playing = False
@@ -305,7 +302,7 @@ class Following:
     def _opened(self, event: Opened) -> None:
         file = event.file
         if event.changed:
-            self._files.games.forget_file(file)  # which no longer has their logs
+            self._files.forget_games(file)
         if self._has_to_wait(file):
             return
         self._log.debug("file opened", file=printable(file.path, self._files.folder), existed=event.existed)
@@ -320,7 +317,7 @@ class Following:
     def _rewritten(self, event: Rewritten) -> None:
         followed = self._files.by_file.get(event.file)
         if followed is not None and followed.copy_of is None:
-            followed.growth.note_growth(trio.current_time())
+            followed.grown_at, followed.seen_to_grow = trio.current_time(), followed.read_to_end
             self._publisher.publish(followed, followed.pipeline.rewrite(event.data))
             self._files.release_if_done(followed)
 
@@ -328,7 +325,7 @@ class Following:
         followed = self._files.by_file.get(event.file)
         if followed is None:
             return
-        followed.growth.note_end()
+        followed.read_to_end = True
         if followed.copy_of is not None:
             followed.existed = False
             if followed.file.arrived_whole:
@@ -358,19 +355,19 @@ class Following:
     def _lost(self, event: Lost) -> None:
         followed = self._files.drop(event.file)
         self._counters.metrics.source_error(event.error.code)
-        self._files.remove_from_index(event.file)
+        if self._shared.index is not None:
+            self._shared.index.gone(event.file.path)
+        if not isinstance(event.error, Vanished | Unreadable):
+            self._files.forget_games(event.file)
         self._log.warning(
             "file lost",
             game_id=None if followed is None else followed.pipeline.game_id,
             file=printable(event.file.path, self._files.folder),
             what=event.error.what,
         )
-        if followed is None:
-            return
-        self._counters.flush([followed.pipeline.reader])
-        if followed.game is not None and not isinstance(event.error, Vanished | Unreadable):
-            self._files.games.forget(followed.game)  # if the file comes back, it is not the same log
-        self._publisher.lose(followed, event.error.what)
+        if followed is not None:
+            self._counters.flush([followed.pipeline.reader])
+            self._publisher.lose(followed, event.error.what)
 
     def _refused(self, event: Refused) -> None:
         error = event.error

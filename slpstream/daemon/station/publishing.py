@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.frame_pacing import FramePacing
+from slpstream.daemon.station.services import SharedServices
+from slpstream.daemon.station.status import StationStatus
 from slpstream.game.described import DescribedGame
+from slpstream.game.log_writer import Batch
 from slpstream.model.events import Diagnostic, GameStart
 from slpstream.model.messages import LogMessage, body_of
+from slpstream.stream.channel import Channel
 from slpstream.stream.game import Game, Role
 from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
-    from slpstream.daemon.station.counters import StationCounters
     from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
-    from slpstream.daemon.station.services import SharedServices
-    from slpstream.daemon.station.status import StationStatus
-    from slpstream.game.log_writer import Batch
-    from slpstream.stream.channel import Channel
 
 _COPIED_BYTES = 1 << 16
 """If a game is begun again, its file has fewer bytes than this when we read its Game Start. A copy usually has more."""
@@ -75,8 +75,8 @@ class Publisher:
         if game is not None:
             self._channel.publish(game, batch.logs)
             pacing = followed.frame_pacing
-            if pacing is not None and batch.frames and followed.growth.seen:
-                pacing.arrived(batch.frames - batch.resent_frames, followed.growth.grown_at)
+            if pacing is not None and batch.frames and followed.seen_to_grow:
+                pacing.arrived(batch.frames - batch.resent_frames, followed.grown_at)
         if batch.notable:
             self._files.update_index(followed, batch.notable)
         self._counters.count(followed, batch, held=held)
@@ -86,7 +86,7 @@ class Publisher:
             followed.log_reader.keep(followed.pipeline)
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
-        file, games = followed.file, self._files.games
+        file = followed.file
         followed.described = DescribedGame(start)
         numerator, denominator = start.rate
         frames_per_second = round(numerator / denominator)
@@ -94,11 +94,11 @@ class Publisher:
             followed.frame_pacing = FramePacing(1 / frames_per_second)
         log_reader = followed.open_log(start.game_id, self._shared.limiter, self._files.read_unwritten)
         stopped = (g for g in self._readable_games(start.game_id) if (g.left or g.lost) and not g.ended)
-        known = games.find(file, start.game_id) or next(stopped, None)
+        known = self._files.game_in(file, start.game_id) or next(stopped, None)
         if known is not None and (known.left or known in self._channel.games):
             # A file that was released, or was missing for a while, is read again, or a copy of it is. The log continues
             # where it was, because it is a function of the bytes.
-            games.put(file, known)
+            self._files.put_game(file, known)
             known.log_reader = log_reader
             followed.game = known
             self._channel.take_back(known)
@@ -109,8 +109,8 @@ class Publisher:
             game.catch_up()
         game.role = self._status.role_of_new(followed)
         followed.game = game
-        games.prune(self._channel.games, self._files.tail.knows)
-        games.put(file, game)
+        self._files.prune_games(self._channel.games)
+        self._files.put_game(file, game)
         self._channel.drop_oldest({other.game for other in self._files})
         self._channel.begin(game)
         self._log.info(
@@ -119,7 +119,7 @@ class Publisher:
 
     def _is_copy(self, followed: FollowedFile, game_id: str) -> bool:
         """Whether the game that begins in this file is already in another file. This then marks the file as a copy."""
-        if followed.written_whole or self._files.games.find(followed.file, game_id) is not None:
+        if followed.written_whole or self._files.game_in(followed.file, game_id) is not None:
             return False
         is_whole = followed.file.arrived_whole
         games = reversed(self._readable_games(game_id))
@@ -127,7 +127,7 @@ class Publisher:
         if game is None or (game.role is not Role.PLAYED and not is_whole):
             return False  # in the second case, an old replay is written again as a game would write it
         other = self._files.of_game(game)
-        if not game.ended and is_whole and other is not None and not other.growth.seen:
+        if not game.ended and is_whole and other is not None and not other.seen_to_grow:
             self.leave(other)  # it is cut off, and this file has the rest
             return False
         if game.ended and not is_whole and followed.file.size_bytes <= _COPIED_BYTES:
@@ -138,7 +138,7 @@ class Publisher:
     def _readable_games(self, game_id: str) -> list[Game]:
         """Return the known games with this id, oldest first. Those whose files have other bytes now are left out."""
         games = (game for game in self._channel.games if game.game_id == game_id and not game.archived)
-        return [game for game in games if self._files.games.can_continue(game)]
+        return [game for game in games if self._files.can_continue(game)]
 
     def lose(self, followed: FollowedFile, reason: str) -> None:
         """Note that the file of a game is no longer followed, and that the game can't continue in it."""
@@ -180,9 +180,9 @@ class Publisher:
         for copy in self._files:
             game = copy.copy_of
             followed = self._files.of_game(game)
-            if game is None or game.ended or followed is None or not copy.growth.seen:
+            if game is None or game.ended or followed is None or not copy.seen_to_grow:
                 continue
-            if followed.growth.grown_at < oldest <= copy.growth.grown_at:
+            if followed.grown_at < oldest <= copy.grown_at:
                 self.leave(followed)
 
     def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from slpstream.config.sections import Watch
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.ticks import SharedTicks
 
 if TYPE_CHECKING:
-    from slpstream.config.sections import Watch
     from slpstream.parts.services import FinishedGameCheck
     from slpstream.store.index import GameIndex
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 import trio
 
+from slpstream.config.sections import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_files import FollowedFiles
@@ -30,13 +31,10 @@ from slpstream.daemon.station.status import StationStatus
 from slpstream.formats.kernel import send_to_all
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
+from slpstream.sources.tail.notifications import Notifications, Strategy
 from slpstream.stream.channel import Channel, StationState
+from slpstream.system.metrics import StationMetrics
 from slpstream.system.stagger import next_moment
-
-if TYPE_CHECKING:
-    from slpstream.config.sections import Watch
-    from slpstream.sources.tail.notifications import Notifications, Strategy
-    from slpstream.system.metrics import StationMetrics
 
 _TIMING = Timing()
 _MAX_UNFINISHED_FILES = 8
@@ -196,7 +194,7 @@ class Station:
         if self.status.unreachable is None:
             self.status.check_growth()
         now, settings = trio.current_time(), self._settings
-        grown_at = max((followed.growth.grown_at for followed in self.files), default=-math.inf)
+        grown_at = max((followed.grown_at for followed in self.files), default=-math.inf)
         # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
         prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
         is_well = self.status.is_well and not self.following.quarantined
@@ -215,21 +213,21 @@ class Station:
             # Files that we no longer read don't report their growth, but we see it in their size.
             size_bytes = followed.file.size_bytes
             if followed.exhausted_size_bytes is not None and followed.exhausted_size_bytes != size_bytes:
-                followed.exhausted_size_bytes, followed.growth.grown_at = size_bytes, now
+                followed.exhausted_size_bytes, followed.grown_at = size_bytes, now
         quiet = [f for f in self.files if not (f.has_unread_bytes or f.existed)]
-        quiet.sort(key=lambda followed: followed.growth.grown_at)
+        quiet.sort(key=lambda followed: followed.grown_at)
         release_seconds = self._settings.timing.release_seconds
         for followed in [f for f in quiet if f.copy_of is not None]:
-            if now - followed.growth.grown_at > release_seconds:
+            if now - followed.grown_at > release_seconds:
                 self.files.release_copy(followed)
         quiet = [f for f in quiet if f.copy_of is None]
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for followed in broken:
-            if now - followed.growth.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:
+            if now - followed.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:
                 with self.following.contain(followed.file):
                     self.files.release(followed)
         idle_seconds, current = self._settings.watch.idle_seconds, self.channel.current
-        idle = [f for f in quiet if f.pipeline.failure is None and now - f.growth.grown_at > idle_seconds]
+        idle = [f for f in quiet if f.pipeline.failure is None and now - f.grown_at > idle_seconds]
         idle = [f for f in idle if not f.playing and (f.game is None or f.game is not current)]
         on_disk = [f for f in idle if not f.ahead_of_disk]
         not_on_disk = [f for f in idle if f.ahead_of_disk]  # the disk may never accept the rest of them

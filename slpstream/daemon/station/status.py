@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from slpstream.daemon.station.services import Settings
+from slpstream.game.log_writer import Batch
 from slpstream.model.messages import timestamp
+from slpstream.stream.channel import Channel, StationState
 from slpstream.stream.game import Game, Role
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
-    from slpstream.daemon.station.services import Settings
-    from slpstream.game.log_writer import Batch
-    from slpstream.stream.channel import Channel, StationState
 
 _STARTING = "starting"
 _MAX_FAILURES = 1
@@ -137,7 +137,7 @@ class StationStatus:
             return
         current = self._channel.current
         if current is not None and _is_played(self._files.of_game(current), stalled_seconds):
-            open_seconds = trio.current_time() - followed.growth.opened_at
+            open_seconds = trio.current_time() - followed.opened_at
             if game.order <= current.order or open_seconds < self._settings.timing.played_seconds:
                 return
         self._turn_to(game, followed)
@@ -167,7 +167,7 @@ class StationStatus:
         followed = self._files.of_game(game)
         if game is None or followed is None or not game.in_progress or game.catching_up:
             return
-        quiet_seconds = trio.current_time() - followed.growth.grown_at
+        quiet_seconds = trio.current_time() - followed.grown_at
         is_stalled = quiet_seconds > self._settings.watch.stalled_seconds
         if is_stalled and self._turn_from(game):
             return
@@ -202,6 +202,6 @@ class StationStatus:
 
 def _is_played(followed: FollowedFile | None, max_quiet_seconds: float) -> bool:
     """Whether a game is in progress and we have seen its file grow, with the last growth at most this long ago."""
-    if followed is None or followed.game is None or not followed.game.in_progress or not followed.growth.seen:
+    if followed is None or followed.game is None or not followed.game.in_progress or not followed.seen_to_grow:
         return False
-    return trio.current_time() - followed.growth.grown_at <= max_quiet_seconds
+    return trio.current_time() - followed.grown_at <= max_quiet_seconds
