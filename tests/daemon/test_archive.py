@@ -7,6 +7,7 @@ import os
 import threading
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -144,7 +145,7 @@ def peeked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_many_unknown_cursors_share_one_search(tmp_path: Path, peeked: list[str]) -> None:
     ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(30)]
     files = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(30)]
-    archive = Archive(tmp_path, lambda: tuple(files), SharedServices(trio.CapacityLimiter(4)))
+    archive = Archive("setup", tmp_path, lambda: tuple(files), SharedServices(trio.CapacityLimiter(4)))
 
     async def ask(game_id: str) -> None:
         with pytest.raises(NoSuchGame):
@@ -168,14 +169,15 @@ async def test_search_of_many_files_asks_the_index_before_it_opens_them(tmp_path
     missing = [tailed(tmp_path / f"missing_{number}.slp", 10 + number) for number in range(100)]
     listing = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(4)]
 
-    async def stored_ids() -> dict[bytes, tuple[int, int, str]]:
+    async def stored_ids(station: str) -> dict[bytes, tuple[int, int, str]]:
         known = zip([*listing[:3], *missing], [*ids[:3], *(file.path.name for file in missing)], strict=True)
         rows = {os.fsencode(file.path): (file.mtime_ns, file.size_bytes, game_id) for file, game_id in known}
         path = os.fsencode(listing[1].path)
         return {**rows, path: (0, *rows[path][1:])}  # the file has changed since it was indexed
 
-    shared = SharedServices(trio.CapacityLimiter(1))
-    archive = Archive(tmp_path, lambda: (*listing, *missing), shared, stored_ids)
+    index: Any = SimpleNamespace(game_ids=stored_ids)
+    shared = SharedServices(trio.CapacityLimiter(1), index)
+    archive = Archive("setup", tmp_path, lambda: (*listing, *missing), shared)
     with pytest.raises(NoSuchGame):
         await archive.games_from("0" * 32)
     assert sorted(peeked) == ["Game_1.slp", "Game_3.slp"]

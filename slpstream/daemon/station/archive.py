@@ -15,24 +15,22 @@ from __future__ import annotations
 import heapq
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
+from slpstream.daemon.station.services import SharedServices
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, FormatError, NoSuchGame
 from slpstream.model.messages import timestamp
+from slpstream.sources.tail.events import TailedFile
 from slpstream.store.backfill import path_key
+from slpstream.stream.game import Game
 from slpstream.system.files import open_regular, printable
-
-if TYPE_CHECKING:
-    from slpstream.daemon.station.services import SharedServices
-    from slpstream.sources.tail.events import TailedFile
-    from slpstream.stream.game import Game
 
 _RECENT_FILES = 50
 _END_BYTES = 16 * 1024
@@ -43,32 +41,20 @@ _FEW_FILES = 100
 the station."""
 _GAMES_AT_ONCE = 100
 
-_Key = tuple[Path, int]
-"""The path and the modification time in nanoseconds. As long as these stay the same, the game id that we know for a
-file is valid."""
-
-StoredIds = Callable[[], Awaitable[Mapping[bytes, tuple[int, int, str]]]]
-"""Returns the games in the index, by the paths of their files: the modification time in nanoseconds, the size in bytes
-and the game id of each file."""
-
 
 class Archive:
     """The files below a folder that are known but not followed."""
 
     def __init__(
-        self,
-        folder: Path,
-        files: Callable[[], Sequence[TailedFile]],
-        shared: SharedServices,
-        stored_ids: StoredIds | None = None,
+        self, station: str, folder: Path, files: Callable[[], Sequence[TailedFile]], shared: SharedServices
     ) -> None:
         """`files` returns the files that are in the archive now. It must return the same object as before, unless one
         of the files has changed.
         """
+        self._station = station
         self._folder = folder
         self._files = files
         self._shared = shared
-        self._stored_ids = stored_ids
         self._described: Sequence[TailedFile] = ()
         self._newest: list[dict[str, Any]] = []
         self._search = _Search((), {})
@@ -118,8 +104,8 @@ class Archive:
         search = self._search
         if search.listing is not files or search.unreadable is not None:
             search = await trio.to_thread.run_sync(_Search, files, search.game_ids, limiter=self._shared.searching)
-            if self._stored_ids is not None and len(files) - len(search.game_ids) > _FEW_FILES:
-                stored = await self._stored_ids()
+            if self._shared.index is not None and len(files) - len(search.game_ids) > _FEW_FILES:
+                stored = await self._shared.index.game_ids(self._station)
                 await trio.to_thread.run_sync(search.take, stored, limiter=self._shared.searching)
             self._search = search
         while game_id not in search.found and not search.over:
@@ -133,8 +119,10 @@ class _Search:
     The methods block. You can call them in any thread, but only one at a time.
     """
 
-    def __init__(self, listing: Sequence[TailedFile], known: Mapping[_Key, str | None]) -> None:
-        """`known` are the game ids that earlier searches have found, or `None` for each file without a game."""
+    def __init__(self, listing: Sequence[TailedFile], known: Mapping[tuple[Path, int], str | None]) -> None:
+        """`known` are the game ids that earlier searches have found, or `None` for each file without a game. They are
+        valid for a file as long as its path and its modification time in nanoseconds stay the same.
+        """
         self.listing = listing
         self.files = sorted(listing, key=_age, reverse=True)
         self.found: set[str] = set()

@@ -13,7 +13,6 @@ every five seconds. In between, we only check twice a second whether it is neede
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +76,7 @@ class Station:
         self._settings = settings = Settings(watch, timing)
         self._counters = counters = StationCounters(metrics, folder, shared.wall_clock)
         self.files = files = FollowedFiles(station, folder, self._new_tail(), counters, shared)
-        stored_ids = None if shared.index is None else partial(shared.index.game_ids, station)
-        self.archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
+        self.archive = Archive(station, folder, lambda: files.tail.listed, shared)
         self.status = status = StationStatus(channel, files, settings, shared.wall_clock)
         self.publisher = publisher = Publisher(channel, files, status, counters, shared, ring_bytes=ring_bytes)
         self.following = Following(channel, files, publisher, status, counters, settings, shared)
