@@ -23,7 +23,7 @@ from websockets.trio.client import connect
 from slpstream.config import StationConfig
 from slpstream.daemon.station import publishing
 from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.followed_files import FollowedFile
+from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
 from slpstream.daemon.station.following import Following
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.stats import SlippiStats
@@ -282,7 +282,7 @@ STAGES: list[tuple[Any, str]] = [
     (SlippiStats, "finish"),
     (pipeline, "content_of"),
     (SlippiStats, "feed"),
-    (FollowedFile, "describe"),
+    (FollowedFiles, "update_index"),
     (FollowedFile, "release"),
     (GrowingLogReader, "keep"),
     (DescribedGame, "record"),

@@ -125,23 +125,6 @@ class FollowedFile:
         """Whether we have read more bytes than the file has. This happens if the disk is full."""
         return self.read_bytes > self.file.size_bytes
 
-    def describe(self, events: Sequence[Event], now_ms: int) -> bool:
-        """Update the summary of the game from notable events, which arrived at the Unix time `now_ms`.
-
-        Returns whether any of them is more than an update of the stats, of which only the newest one matters.
-        """
-        if self.described is None:
-            return False
-        events = [event for event in events if type(event) is not Diagnostic]
-        self.described.take(events)
-        if self.ended_at_ms is None and not self.existed and any(type(event) is GameEnd for event in events):
-            self.ended_at_ms = now_ms
-        changed = any(type(event) is not StatsUpdate for event in events)
-        if changed and self.game is not None:
-            # Without the metadata, because its names would appear on stream only after the game.
-            self.game.summary = self.described.summary(with_metadata=False)
-        return changed
-
     def open_log(
         self, game_id: str, limiter: trio.CapacityLimiter, read_unwritten: ReadUnwritten | None
     ) -> FileLogReader:
@@ -335,18 +318,27 @@ class FollowedFiles:
 
         With `over`, the record is written in any case.
         """
-        changed = followed.describe(events, self._now_ms)
-        if followed.game is not None and followed.game.secondary and not over:
-            return  # in the index it would look like the game in progress
-        if self._shared.index is None or followed.described is None or not (changed or over):
+        file, game, described = followed.file, followed.game, followed.described
+        if described is None:
             return
-        file = followed.file
+        events = [event for event in events if type(event) is not Diagnostic]
+        described.take(events)
+        if followed.ended_at_ms is None and not followed.existed and any(type(event) is GameEnd for event in events):
+            followed.ended_at_ms = self._now_ms
+        changed = any(type(event) is not StatsUpdate for event in events)  # of those, only the newest one matters
+        if changed and game is not None:
+            # Without the metadata, because its names would appear on stream only after the game.
+            game.summary = described.summary(with_metadata=False)
+        if game is not None and game.secondary and not over:
+            return  # in the index it would look like the game in progress
+        if self._shared.index is None or not (changed or over):
+            return
         self._shared.index.played(
             self._station,
             file.path,
             file.mtime_ns,
             file.size_bytes,
-            followed.described.record(),
+            described.record(),
             arrived_at_ms=followed.arrived_at_ms,
             ended_at_ms=followed.ended_at_ms,
             pacing=followed.pacing,
