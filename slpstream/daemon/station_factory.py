@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from slpstream.config import StationConfig, recordings_folder, station_folder
-from slpstream.daemon.station.services import SharedServices
+from slpstream.daemon.station.context import StationContext
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import Origin
 from slpstream.parts.interface import Host
@@ -31,22 +31,21 @@ class StationFactory:
         notifications = None
         with host.errors.contain("notifications", station=wanted.id):  # without them, the folder is polled
             notifications = self._watcher.watch(folder)
-        return Station(
+        context = StationContext(
             wanted.id,
             folder,
+            host.config.watch,
+            ring_bytes=host.config.stream.ring_bytes,
+            metrics=host.metrics.station(wanted.id),
+            limiter=self._limiter,
             name=wanted.name,
             notifications=notifications,
-            metrics=host.metrics.station(wanted.id),
-            watch=host.config.watch,
-            ring_bytes=host.config.stream.ring_bytes,
-            shared=SharedServices(
-                self._limiter,
-                host.index if kept else None,
-                host.find(FinishedGameCheck) if kept else None,
-                errors=host.errors,
-                ticks=self._ticks,
-            ),
+            index=host.index if kept else None,
+            finished_games=host.find(FinishedGameCheck) if kept else None,
+            errors=host.errors,
+            ticks=self._ticks,
         )
+        return Station(context)
 
     def release(self, station: Station) -> None:
         """Release the resources of a station that has ended. This blocks."""

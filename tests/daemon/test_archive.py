@@ -14,9 +14,7 @@ import pytest
 import trio
 
 from slpstream.api import messages
-from slpstream.config import Watch
 from slpstream.daemon.station.archive import Archive
-from slpstream.daemon.station.services import SharedServices
 from slpstream.daemon.station.station import Station
 from slpstream.game.log_reader import peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
@@ -25,9 +23,8 @@ from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity
 from slpstream.sources.tail.scan import scan_tree
 from slpstream.stream.log_consumer import ConsumerOffset, LogConsumer
-from slpstream.system.metrics import Metrics
 from tests.daemons.played_game import game_id_of
-from tests.daemons.station import TIMEOUT_SECONDS, running_station, until, whole_log
+from tests.daemons.station import TIMEOUT_SECONDS, new_context, running_station, until, whole_log
 from tests.synthetic.match import synthetic_match
 
 quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=0.2)
@@ -57,11 +54,7 @@ async def test_finished_files_are_listed_under_their_current_names(tmp_path: Pat
 
 def new_station(folder: Path) -> Station:
     """A station that has not started yet."""
-    watch, shared = Watch(), SharedServices(trio.CapacityLimiter(1))
-    return Station(
-        "new", folder, name="", notifications=None, metrics=Metrics().station("new"), watch=watch, ring_bytes=1,
-        shared=shared,
-    )  # fmt: skip
+    return Station(new_context(folder))
 
 
 @pytest.mark.trio
@@ -145,7 +138,7 @@ def peeked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_many_unknown_cursors_share_one_search(tmp_path: Path, peeked: list[str]) -> None:
     ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(30)]
     files = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(30)]
-    archive = Archive("setup", tmp_path, lambda: tuple(files), SharedServices(trio.CapacityLimiter(4)))
+    archive = Archive(new_context(tmp_path), lambda: tuple(files))
 
     async def ask(game_id: str) -> None:
         with pytest.raises(NoSuchGame):
@@ -176,8 +169,7 @@ async def test_search_of_many_files_asks_the_index_before_it_opens_them(tmp_path
         return {**rows, path: (0, *rows[path][1:])}  # the file has changed since it was indexed
 
     index: Any = SimpleNamespace(game_ids=stored_ids)
-    shared = SharedServices(trio.CapacityLimiter(1), index)
-    archive = Archive("setup", tmp_path, lambda: (*listing, *missing), shared)
+    archive = Archive(new_context(tmp_path, index=index), lambda: (*listing, *missing))
     with pytest.raises(NoSuchGame):
         await archive.games_from("0" * 32)
     assert sorted(peeked) == ["Game_1.slp", "Game_3.slp"]

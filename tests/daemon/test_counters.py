@@ -19,6 +19,11 @@ NOW = 1_000_000.0
 """Unix time."""
 
 
+@pytest.fixture(autouse=True)
+def stopped_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.station.counters.time", SimpleNamespace(time=lambda: NOW))
+
+
 def delay_seconds(
     frames: int, *, modified_seconds: float, previously_seconds: float, unchanged_seconds: float
 ) -> float:
@@ -33,7 +38,8 @@ def delay_seconds(
     file = TailedFile(Path("a.slp"), FileIdentity(1, 1), 100, round((NOW - modified_seconds) * 1e9))
     file.previous_mtime_ns = round((NOW - previously_seconds) * 1e9)
     file.unchanged_at = trio.current_time() - unchanged_seconds
-    counters = StationCounters(metrics, Path(), lambda: NOW)
+    context: Any = SimpleNamespace(metrics=metrics, folder=Path())
+    counters = StationCounters(context)
     batch: Any = SimpleNamespace(notable=(), end=None, frames=frames, resent_frames=0)
     followed: Any = SimpleNamespace(file=file, game=None)
     counters.count(followed, batch)

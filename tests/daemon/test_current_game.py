@@ -10,13 +10,13 @@ import trio
 
 from slpstream.config import Watch
 from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
-from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.status import StationStatus
 from slpstream.model.messages import LogMessage
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity
 from slpstream.stream.channel import Channel
 from slpstream.stream.game import Game, Role
+from tests.daemons.station import new_context
 
 pytestmark = [pytest.mark.trio, pytest.mark.usefixtures("autojump_clock")]
 NOTHING: Any = None
@@ -29,10 +29,10 @@ class Setup:
     """A station that is idle. Its games stall after 5 seconds and are idle after 60."""
 
     def __init__(self) -> None:
-        shared, watch, timing = SharedServices(trio.CapacityLimiter(1)), Watch(stalled_seconds=5), Timing()
+        context = new_context(Path(), Watch(stalled_seconds=5))
         self.channel = Channel("setup", NOTHING)
-        self.files = FollowedFiles("setup", Path(), NOTHING, NOTHING, shared)
-        self.status = StationStatus(self.channel, self.files, Settings(watch, timing), shared.wall_clock)
+        self.files = FollowedFiles(context, NOTHING, NOTHING)
+        self.status = StationStatus(context, self.channel, self.files)
         self.status.change("idle", "watching")
 
     def add(

@@ -6,20 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
 from slpstream.daemon.station.followed_files import FollowedFiles
-from slpstream.daemon.station.services import SharedServices
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity
 from slpstream.stream.game import Game
+from tests.daemons.station import new_context
 
 
 @pytest.mark.parametrize("inodes", [(1, 2), (0, 0)], ids=["inodes", "no inodes"])
 def test_changed_file_loses_its_own_games_only(inodes: tuple[int, int]) -> None:
     """File systems without inodes give all files the same identity."""
     nothing: Any = None
-    followed = FollowedFiles("setup", Path(), nothing, nothing, SharedServices(trio.CapacityLimiter(1)))
+    followed = FollowedFiles(new_context(Path()), nothing, nothing)
     files = [TailedFile(Path(f"{inode}{i}.slp"), FileIdentity(7, inode), 0, 0) for i, inode in enumerate(inodes)]
     held = [Game(str(number), nothing, ring_bytes=1, order=(number, 0, "")) for number in range(3)]
     followed.put_game(files[0], held[0])

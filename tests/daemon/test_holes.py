@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from slpstream.api import messages
-from slpstream.daemon.station.services import Timing
+from slpstream.daemon.station.context import Timing
 from slpstream.game.log_reader import archived_game
 from tests.daemons.played_game import game_id_of
 from tests.daemons.station import running_station, until, whole_log

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from slpstream.api import messages
-from slpstream.daemon.station.services import Timing
+from slpstream.daemon.station.context import Timing
 from slpstream.daemon.station.station import Station
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_writer import MODES

@@ -9,7 +9,7 @@ from pathlib import Path
 import trio
 
 from slpstream.config import Watch
-from slpstream.daemon.station.services import SharedServices, Timing
+from slpstream.daemon.station.context import StationContext, Timing
 from slpstream.daemon.station.station import Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.store import GameIndex
@@ -22,6 +22,19 @@ from slpstream.system.ticks import SharedTicks
 TIMEOUT_SECONDS = 60.0
 QUICK = Timing(tick_seconds=0.01, release_seconds=0.1, played_seconds=0.05, retry_seconds=0.2, stable_seconds=0.5)
 """Short intervals for the timed work of a station."""
+
+
+def new_context(folder: Path, watch: Watch | None = None, index: GameIndex | None = None) -> StationContext:
+    """The context of a station that keeps no messages in memory."""
+    return StationContext(
+        "setup",
+        folder,
+        watch or Watch(),
+        ring_bytes=1,
+        metrics=Metrics().station("setup"),
+        limiter=trio.CapacityLimiter(4),
+        index=index,
+    )
 
 
 @asynccontextmanager
@@ -39,28 +52,22 @@ async def running_station(
     ticks: SharedTicks | None = None,
 ) -> AsyncIterator[Station]:
     """Run a station for the duration of the block, at most `TIMEOUT_SECONDS`. The block begins after the first scan."""
-    station = Station(
+    watch = Watch(
+        poll_seconds=0.01, scan_seconds=0.02, stalled_seconds=stalled_seconds, idle_seconds=idle_seconds, pace=pace
+    )
+    context = StationContext(
         "setup",
         folder,
-        name="",
-        notifications=None,
-        metrics=(metrics or Metrics()).station("setup"),
-        watch=Watch(
-            poll_seconds=0.01,
-            scan_seconds=0.02,
-            stalled_seconds=stalled_seconds,
-            idle_seconds=idle_seconds,
-            pace=pace,
-        ),
+        watch,
         ring_bytes=1 << 20,
-        shared=SharedServices(
-            limiter or trio.CapacityLimiter(4),
-            index,
-            errors=errors or InternalErrors(),
-            ticks=ticks or SharedTicks(),
-        ),
+        metrics=(metrics or Metrics()).station("setup"),
+        limiter=limiter or trio.CapacityLimiter(4),
+        index=index,
         timing=timing,
+        errors=errors or InternalErrors(),
+        ticks=ticks or SharedTicks(),
     )
+    station = Station(context)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(station.run)

@@ -22,7 +22,7 @@ from typing import Any
 
 import trio
 
-from slpstream.daemon.station.services import SharedServices
+from slpstream.daemon.station.context import StationContext
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, FormatError, NoSuchGame
@@ -45,16 +45,12 @@ _GAMES_AT_ONCE = 100
 class Archive:
     """The files below a folder that are known but not followed."""
 
-    def __init__(
-        self, station: str, folder: Path, files: Callable[[], Sequence[TailedFile]], shared: SharedServices
-    ) -> None:
+    def __init__(self, context: StationContext, files: Callable[[], Sequence[TailedFile]]) -> None:
         """`files` returns the files that are in the archive now. It must return the same object as before, unless one
         of the files has changed.
         """
-        self._station = station
-        self._folder = folder
+        self._context = context
         self._files = files
-        self._shared = shared
         self._described: Sequence[TailedFile] = ()
         self._newest: list[dict[str, Any]] = []
         self._search = _Search((), {})
@@ -70,7 +66,7 @@ class Archive:
             self._described = files
             self._newest = [
                 {
-                    "file": printable(file.path, self._folder),
+                    "file": printable(file.path, self._context.folder),
                     "modifiedAt": timestamp(file.mtime_ns / 1e9),
                     "sizeBytes": file.size_bytes,
                 }
@@ -89,13 +85,13 @@ class Archive:
                 raise CursorGone(f"a replay cannot be read, perhaps that of this game: {search.unreadable}")
             if game_id not in search.found:
                 raise NoSuchGame(f"no such game: {game_id}")
-            found = await trio.to_thread.run_sync(search.games_from, game_id, limiter=self._shared.searching)
+            found = await trio.to_thread.run_sync(search.games_from, game_id)
         games: list[Game] = []
         for file, mtime_ns, its_id in found:
             if len(games) % _GAMES_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
             # The path is looked up each time, because files are renamed.
-            games.append(archived_game(partial(getattr, file, "path"), mtime_ns, its_id, self._shared.limiter))
+            games.append(archived_game(partial(getattr, file, "path"), mtime_ns, its_id, self._context.limiter))
         return games
 
     async def _search_for(self, game_id: str) -> _Search:
@@ -103,13 +99,13 @@ class Archive:
         files = self._files()
         search = self._search
         if search.listing is not files or search.unreadable is not None:
-            search = await trio.to_thread.run_sync(_Search, files, search.game_ids, limiter=self._shared.searching)
-            if self._shared.index is not None and len(files) - len(search.game_ids) > _FEW_FILES:
-                stored = await self._shared.index.game_ids(self._station)
-                await trio.to_thread.run_sync(search.take, stored, limiter=self._shared.searching)
+            search = await trio.to_thread.run_sync(_Search, files, search.game_ids)
+            if self._context.index is not None and len(files) - len(search.game_ids) > _FEW_FILES:
+                stored = await self._context.index.game_ids(self._context.id)
+                await trio.to_thread.run_sync(search.take, stored)
             self._search = search
         while game_id not in search.found and not search.over:
-            await trio.to_thread.run_sync(search.advance, limiter=self._shared.searching)
+            await trio.to_thread.run_sync(search.advance)
         return search
 
 

@@ -6,8 +6,8 @@ Each counter of Prometheus takes a lock, which would be too expensive for every 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from pathlib import Path
+import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import trio
@@ -17,11 +17,11 @@ from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
+    from slpstream.daemon.station.context import StationContext
     from slpstream.daemon.station.followed_files import FollowedFile
     from slpstream.formats.interface import Reader
     from slpstream.game.log_writer import Batch
     from slpstream.sources.tail.events import TailedFile
-    from slpstream.system.metrics import StationMetrics
 
 _TICKS_PER_COMMAND_COUNT = 10  # a dozen counters per file, so they are flushed less often
 
@@ -29,11 +29,10 @@ _TICKS_PER_COMMAND_COUNT = 10  # a dozen counters per file, so they are flushed 
 class StationCounters:
     """Counts and logs the messages that one station publishes."""
 
-    def __init__(self, metrics: StationMetrics, folder: Path, wall_clock: Callable[[], float]) -> None:
-        self.metrics = metrics
+    def __init__(self, context: StationContext) -> None:
+        self.metrics = context.metrics
         """The metrics of the station. Use them directly for everything that is rare."""
-        self._folder = folder
-        self._wall_clock = wall_clock
+        self._folder = context.folder
         self._log = get_logger()
         self._frames = self._resent_frames = self._ticks = 0
         self._delays_seconds: list[float] = []
@@ -74,7 +73,7 @@ class StationCounters:
             self._frames += batch.frames
             self._resent_frames += batch.resent_frames
             if not held:
-                delay_seconds = self._wall_clock() - file.mtime_ns / 1e9
+                delay_seconds = time.time() - file.mtime_ns / 1e9
                 if delay_seconds < 0:
                     delay_seconds = 0.0
                 if batch.frames > 1 or file.mtime_ns == file.previous_mtime_ns:  # seldom

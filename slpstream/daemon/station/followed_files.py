@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import trio
 
+from slpstream.daemon.station.context import StationContext
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.frame_pacing import FramePacing
-from slpstream.daemon.station.services import SharedServices
 from slpstream.formats.interface import Reader
 from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
@@ -169,10 +170,7 @@ class FollowedFiles:
     lets its game continue.
     """
 
-    def __init__(
-        self, station: str, folder: Path, tail: FolderTail, counters: StationCounters, shared: SharedServices
-    ) -> None:
-        self.folder = folder
+    def __init__(self, context: StationContext, tail: FolderTail, counters: StationCounters) -> None:
         self.tail = tail
         """Reads the files. If the work on the folder begins again after a bug, it gets another one."""
         self._games: dict[tuple[FileIdentity, str], tuple[Game, TailedFile]] = {}
@@ -185,9 +183,8 @@ class FollowedFiles:
         If a file wasn't followed for a while and is then read again, it comes again from its beginning. The function
         must not block.
         """
-        self._station = station
+        self._context = context
         self._counters = counters
-        self._shared = shared
         self.by_file: dict[TailedFile, FollowedFile] = {}
         """The followed files, by the files of the tail. Only this class changes it."""
 
@@ -264,7 +261,7 @@ class FollowedFiles:
         abandoned = list(self)
         self.by_file = {}
         for followed in abandoned:
-            followed.release(self._shared.limiter)
+            followed.release(self._context.limiter)
             if followed.game is not None:
                 followed.game.leave()
 
@@ -273,10 +270,10 @@ class FollowedFiles:
         file = followed.file
         self._counters.flush([followed.pipeline.reader])
         self.update_index(followed, over=True)
-        if self._shared.finished_games is not None:
-            self._shared.finished_games.released(self._station, file.path, followed.pipeline)
+        if self._context.finished_games is not None:
+            self._context.finished_games.released(self._context.id, file.path, followed.pipeline)
         del self.by_file[file]
-        followed.release(self._shared.limiter)
+        followed.release(self._context.limiter)
         self.tail.release(file)
 
     def release_copy(self, followed: FollowedFile) -> None:
@@ -306,12 +303,13 @@ class FollowedFiles:
         # Other files that arrived whole are read when there is time.
         files = [f for f in self if f.written_whole or not f.file.arrived_whole]
         waiting_since = [f.file.mtime_ns / 1e9 for f in files if f.has_unread_bytes]
-        return max(0.0, self._shared.wall_clock() - min(waiting_since)) if waiting_since else 0.0
+        return max(0.0, time.time() - min(waiting_since)) if waiting_since else 0.0
 
     def list_in_index(self, files: Iterable[TailedFile]) -> None:
         """Report files to the index of games. It will read those that it does not know."""
-        if self._shared.index is not None:
-            self._shared.index.listed(self._station, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
+        index = self._context.index
+        if index is not None:
+            index.listed(self._context.id, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
 
     def update_index(self, followed: FollowedFile, events: Sequence[Event] = (), *, over: bool = False) -> None:
         """Update the summary of a game from notable events, and also its record in the index if they change it.
@@ -331,10 +329,10 @@ class FollowedFiles:
             game.summary = described.summary(with_metadata=False)
         if game is not None and game.secondary and not over:
             return  # in the index it would look like the game in progress
-        if self._shared.index is None or not (changed or over):
+        if self._context.index is None or not (changed or over):
             return
-        self._shared.index.played(
-            self._station,
+        self._context.index.played(
+            self._context.id,
             file.path,
             file.mtime_ns,
             file.size_bytes,
@@ -347,4 +345,4 @@ class FollowedFiles:
     @property
     def _now_ms(self) -> int:
         """The wall clock in Unix milliseconds."""
-        return round(1000 * self._shared.wall_clock())
+        return round(1000 * time.time())

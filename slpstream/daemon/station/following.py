@@ -14,6 +14,7 @@ tried again after a pause, which doubles with each failure.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,10 +23,10 @@ from typing import Any
 
 import trio
 
+from slpstream.daemon.station.context import StationContext
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
 from slpstream.daemon.station.publishing import Publisher
-from slpstream.daemon.station.services import Settings, SharedServices
 from slpstream.daemon.station.status import StationStatus
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose, of_name
@@ -72,22 +73,20 @@ class Following:
 
     def __init__(
         self,
+        context: StationContext,
         channel: Channel,
         files: FollowedFiles,
         publisher: Publisher,
         status: StationStatus,
         counters: StationCounters,
-        settings: Settings,
-        shared: SharedServices,
     ) -> None:
+        self._context = context
         self._channel = channel
         self._files = files
         self._publisher = publisher
         self._status = status
-        self._containment = shared.errors.contain("file", station=channel.station)
         self._counters = counters
-        self._settings = settings
-        self._shared = shared
+        self._containment = context.errors.contain("file", station=context.id)
         self._held: FollowedFile | None = None
         """The file whose last bytes are held back."""
         self.quarantined: dict[tuple[FileIdentity, Path], _Quarantined] = {}
@@ -124,9 +123,9 @@ class Following:
 
     def _quarantine(self, file: TailedFile, error_id: str) -> None:
         """Ignore a file until it changes, because of the bug that was logged under this id."""
-        self._log.warning("file set aside", file=printable(file.path, self._files.folder), error_id=error_id)
+        self._log.warning("file set aside", file=printable(file.path, self._context.folder), error_id=error_id)
         failures = 1 + self.quarantined.pop((file.identity, file.path), _Quarantined()).failures
-        retry_at = trio.current_time() + backoff_seconds(failures, self._settings.timing.retry_seconds)
+        retry_at = trio.current_time() + backoff_seconds(failures, self._context.timing.retry_seconds)
         self.quarantined[file.identity, file.path] = _Quarantined(failures, retry_at)
         if len(self.quarantined) > _MAX_QUARANTINED:
             del self.quarantined[next(iter(self.quarantined))]
@@ -211,7 +210,7 @@ class Following:
         if followed is None:
             if offset:
                 return 0
-            placeholder = TailedFile(path, FileIdentity(0, 0), 0, int(1e9 * self._shared.wall_clock()))
+            placeholder = TailedFile(path, FileIdentity(0, 0), 0, int(1e9 * time.time()))
             if self._has_to_wait(placeholder):
                 return offset + len(data)
             followed = self._files.follow(placeholder, existed=False)
@@ -245,31 +244,31 @@ class Following:
                 nursery.start_soon(self._play_contained, followed)
 
     async def _play_contained(self, followed: FollowedFile) -> None:
-        with self._shared.errors.contain("file") as contained:
+        with self._context.errors.contain("file") as contained:
             await self._play(followed)
         if contained.error_id is not None:
             self._quarantine(followed.file, contained.error_id)
 
     async def _play(self, followed: FollowedFile) -> None:
         """Publish the start, the frames and the end of one file, either paced or as fast as possible."""
-        file, limiter = followed.file, self._shared.limiter
+        file, limiter = followed.file, self._context.limiter
         try:
             decoded = await trio.to_thread.run_sync(_decode, file.path, limiter=limiter)
         except OSError as error:
-            self._log.warning("file unreadable", file=printable(file.path, self._files.folder), what=error.strerror)
+            self._log.warning("file unreadable", file=printable(file.path, self._context.folder), what=error.strerror)
             followed.playing = False
             return
         if not self._files.follows(followed):  # lost while it was read
             return
         if decoded is None:
-            self._log.debug("not a replay", file=printable(file.path, self._files.folder))
+            self._log.debug("not a replay", file=printable(file.path, self._context.folder))
             self._files.release(followed)
             return
         pipeline, batch = decoded
         followed.pipeline = pipeline
         self._publisher.publish(followed, batch)
         frame_seconds, batch_frames = 0.0, _UNPACED_FRAMES
-        if self._settings.watch.pace and batch.start is not None and batch.start.rate[0] > 0:
+        if self._context.watch.pace and batch.start is not None and batch.start.rate[0] > 0:
             numerator, denominator = batch.start.rate
             frame_seconds = denominator / numerator
             batch_frames = max(1, round(_PACED_SECONDS / frame_seconds))
@@ -289,7 +288,7 @@ class Following:
     def _scanned(self, event: Scanned) -> None:
         self._files.list_in_index(event.files)
         if self._files.tail.root_trouble is None:  # a missing folder has not been scanned
-            self._log.info("folder scanned", folder=str(self._files.folder), finished=len(event.files))
+            self._log.info("folder scanned", folder=str(self._context.folder), finished=len(event.files))
 
     def _touched(self, event: Touched) -> None:
         self._files.list_in_index(event.files)
@@ -305,7 +304,7 @@ class Following:
             self._files.forget_games(file)
         if self._has_to_wait(file):
             return
-        self._log.debug("file opened", file=printable(file.path, self._files.folder), existed=event.existed)
+        self._log.debug("file opened", file=printable(file.path, self._context.folder), existed=event.existed)
         unwritten = self._files.by_path(file.path)
         if unwritten is not None and unwritten.unwritten:
             self._files.note_written(unwritten, file)
@@ -355,14 +354,14 @@ class Following:
     def _lost(self, event: Lost) -> None:
         followed = self._files.drop(event.file)
         self._counters.metrics.source_error(event.error.code)
-        if self._shared.index is not None:
-            self._shared.index.gone(event.file.path)
+        if self._context.index is not None:
+            self._context.index.gone(event.file.path)
         if not isinstance(event.error, Vanished | Unreadable):
             self._files.forget_games(event.file)
         self._log.warning(
             "file lost",
             game_id=None if followed is None else followed.pipeline.game_id,
-            file=printable(event.file.path, self._files.folder),
+            file=printable(event.file.path, self._context.folder),
             what=event.error.what,
         )
         if followed is not None:
@@ -372,7 +371,7 @@ class Following:
     def _refused(self, event: Refused) -> None:
         error = event.error
         self._counters.metrics.source_error(error.code)
-        self._log.warning("file refused", file=printable(event.path, self._files.folder), what=error.what)
+        self._log.warning("file refused", file=printable(event.path, self._context.folder), what=error.what)
         self._publisher.publish_loose(error.code, event.path, 0, error.what)
 
     REACTIONS: Mapping[type[TailEvent], Callable[[Following, Any], None]] = {

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from slpstream.daemon.station.context import StationContext
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.frame_pacing import FramePacing
-from slpstream.daemon.station.services import SharedServices
 from slpstream.daemon.station.status import StationStatus
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_writer import Batch
@@ -37,20 +37,17 @@ class Publisher:
 
     def __init__(
         self,
+        context: StationContext,
         channel: Channel,
         files: FollowedFiles,
         status: StationStatus,
         counters: StationCounters,
-        shared: SharedServices,
-        *,
-        ring_bytes: int,
     ) -> None:
+        self._context = context
         self._channel = channel
         self._files = files
         self._status = status
         self._counters = counters
-        self._shared = shared
-        self._ring_bytes = ring_bytes
         self._log = get_logger()
 
     def publish(self, followed: FollowedFile, batch: Batch, *, held: bool = False) -> None:
@@ -62,11 +59,11 @@ class Publisher:
             return
         if batch.start is not None and self._is_copy(followed, batch.start.game_id):
             self._log.info(
-                "copy of a game", game_id=batch.start.game_id, file=printable(followed.file.path, self._files.folder)
+                "copy of a game", game_id=batch.start.game_id, file=printable(followed.file.path, self._context.folder)
             )
             return
-        if self._shared.finished_games is not None:
-            self._shared.finished_games.published(followed.pipeline, batch)
+        if self._context.finished_games is not None:
+            self._context.finished_games.published(followed.pipeline, batch)
         for message in batch.loose:
             self._channel.publish_loose(message)
         if batch.start is not None:
@@ -92,7 +89,7 @@ class Publisher:
         frames_per_second = round(numerator / denominator)
         if frames_per_second:
             followed.frame_pacing = FramePacing(1 / frames_per_second)
-        log_reader = followed.open_log(start.game_id, self._shared.limiter, self._files.read_unwritten)
+        log_reader = followed.open_log(start.game_id, self._context.limiter, self._files.read_unwritten)
         stopped = (g for g in self._readable_games(start.game_id) if (g.left or g.lost) and not g.ended)
         known = self._files.game_in(file, start.game_id) or next(stopped, None)
         if known is not None and (known.left or known in self._channel.games):
@@ -103,7 +100,7 @@ class Publisher:
             followed.game = known
             self._channel.take_back(known)
             return
-        game = Game(start.game_id, log_reader, ring_bytes=self._ring_bytes, order=self._channel.next_order())
+        game = Game(start.game_id, log_reader, ring_bytes=self._context.ring_bytes, order=self._channel.next_order())
         game.frames_per_second = frames_per_second
         if followed.existed:
             game.catch_up()
@@ -114,7 +111,7 @@ class Publisher:
         self._channel.drop_oldest({other.game for other in self._files})
         self._channel.begin(game)
         self._log.info(
-            "game start", game_id=start.game_id, file=printable(file.path, self._files.folder), format=start.format
+            "game start", game_id=start.game_id, file=printable(file.path, self._context.folder), format=start.format
         )
 
     def _is_copy(self, followed: FollowedFile, game_id: str) -> bool:
@@ -145,7 +142,7 @@ class Publisher:
         game = followed.game
         if game is None:
             return
-        followed.release(self._shared.limiter)
+        followed.release(self._context.limiter)
         was_running = game.in_progress
         was_catching_up = game.catching_up
         game.lose()
@@ -192,6 +189,6 @@ class Publisher:
 
     def publish_loose(self, code: str, path: Path, offset: int, text: str) -> None:
         """Publish a diagnostic that doesn't belong to any game."""
-        name = printable(path, self._files.folder)
+        name = printable(path, self._context.folder)
         kind, body, _ = body_of(Diagnostic(0, "warning", code, offset, f"{name}: {text}"))
         self._channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))

@@ -21,21 +21,19 @@ import trio
 
 from slpstream.config.sections import Watch
 from slpstream.daemon.station.archive import Archive
+from slpstream.daemon.station.context import StationContext
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Publisher
-from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.status import StationStatus
 from slpstream.formats.kernel import send_to_all
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
-from slpstream.sources.tail.notifications import Notifications, Strategy
+from slpstream.sources.tail.notifications import Strategy
 from slpstream.stream.channel import Channel, StationState
-from slpstream.system.metrics import StationMetrics
 from slpstream.system.stagger import next_moment
 
-_TIMING = Timing()
 _MAX_UNFINISHED_FILES = 8
 """For a moment, we keep at most this many broken files open, and at most this many files that the disk has never
 accepted."""
@@ -48,38 +46,25 @@ _STILL = "still"
 class Station:
     """One setup. Call `run` once. It only ends by being cancelled."""
 
-    def __init__(
-        self,
-        station: str,
-        folder: Path,
-        *,
-        name: str,
-        watch: Watch,
-        ring_bytes: int,
-        notifications: Notifications | None,
-        metrics: StationMetrics,
-        shared: SharedServices,
-        timing: Timing = _TIMING,
-    ) -> None:
-        self.id = station
-        self.name = name or station
-        self.folder = folder
+    def __init__(self, context: StationContext) -> None:
+        self.id = context.id
+        self.name = context.name or context.id
+        self.folder = context.folder
+        self.notifications = context.notifications
         self.channel = channel = Channel(
-            station,
+            context.id,
             self._locate,
             publish_held=lambda: self.following.publish_held(),
-            errors=shared.errors,
+            errors=context.errors,
             send_to_all=send_to_all,
         )
-        self.notifications = notifications
-        self._shared = shared
-        self._settings = settings = Settings(watch, timing)
-        self._counters = counters = StationCounters(metrics, folder, shared.wall_clock)
-        self.files = files = FollowedFiles(station, folder, self._new_tail(), counters, shared)
-        self.archive = Archive(station, folder, lambda: files.tail.listed, shared)
-        self.status = status = StationStatus(channel, files, settings, shared.wall_clock)
-        self.publisher = publisher = Publisher(channel, files, status, counters, shared, ring_bytes=ring_bytes)
-        self.following = Following(channel, files, publisher, status, counters, settings, shared)
+        self._context = context
+        self._counters = counters = StationCounters(context)
+        self.files = files = FollowedFiles(context, self._new_tail(), counters)
+        self.archive = Archive(context, lambda: files.tail.listed)
+        self.status = status = StationStatus(context, channel, files)
+        self.publisher = publisher = Publisher(context, channel, files, status, counters)
+        self.following = Following(context, channel, files, publisher, status, counters)
         self._is_still = True
         """Whether no file has grown for a while, and nothing is wrong."""
         self._due_at = 0.0
@@ -150,7 +135,8 @@ class Station:
     async def run(self) -> None:
         """Follow the folder until cancelled. After a bug outside of any file, this begins again after a pause."""
         structlog.contextvars.bind_contextvars(station=self.id)
-        await self._shared.errors.keep_running("station", self._follow_folder, on_failure=self._failed, station=self.id)
+        errors = self._context.errors
+        await errors.keep_running("station", self._follow_folder, on_failure=self._failed, station=self.id)
 
     async def _follow_folder(self) -> None:
         self.status.began()
@@ -171,7 +157,7 @@ class Station:
         """
         while True:
             phase = _STILL if self._is_still else self.id
-            await self._shared.ticks.wait(self._settings.timing.tick_seconds, phase, self._needs_upkeep)
+            await self._context.ticks.wait(self._context.timing.tick_seconds, phase, self._needs_upkeep)
             self._tick(nursery)
 
     def _needs_upkeep(self, now: float) -> bool:
@@ -185,16 +171,16 @@ class Station:
         self._counters.tick(self.files.readers())
         if len(self.files):
             self._release_quiet_files()
-            self.publisher.prefer_growing(self._settings.watch.stalled_seconds)
+            self.publisher.prefer_growing(self._context.watch.stalled_seconds)
             self.following.play_files_at_rest(nursery)
         self.following.try_again()
         self.status.check_folder()
         if self.status.unreachable is None:
             self.status.check_growth()
-        now, settings = trio.current_time(), self._settings
+        now, context = trio.current_time(), self._context
         grown_at = max((followed.grown_at for followed in self.files), default=-math.inf)
         # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
-        prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
+        prompt_seconds = max(context.watch.stalled_seconds, context.timing.release_seconds)
         is_well = self.status.is_well and not self.following.quarantined
         self._is_still = is_well and now - grown_at > prompt_seconds + 1
         # Stations whose players pause together don't do their upkeep together.
@@ -214,7 +200,7 @@ class Station:
                 followed.exhausted_size_bytes, followed.grown_at = size_bytes, now
         quiet = [f for f in self.files if not (f.has_unread_bytes or f.existed)]
         quiet.sort(key=lambda followed: followed.grown_at)
-        release_seconds = self._settings.timing.release_seconds
+        release_seconds = self._context.timing.release_seconds
         for followed in [f for f in quiet if f.copy_of is not None]:
             if now - followed.grown_at > release_seconds:
                 self.files.release_copy(followed)
@@ -224,7 +210,7 @@ class Station:
             if now - followed.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:
                 with self.following.contain(followed.file):
                     self.files.release(followed)
-        idle_seconds, current = self._settings.watch.idle_seconds, self.channel.current
+        idle_seconds, current = self._context.watch.idle_seconds, self.channel.current
         idle = [f for f in quiet if f.pipeline.failure is None and now - f.grown_at > idle_seconds]
         idle = [f for f in idle if not f.playing and (f.game is None or f.game is not current)]
         on_disk = [f for f in idle if not f.ahead_of_disk]
@@ -234,7 +220,7 @@ class Station:
                 self.publisher.leave(followed)
 
     def _new_tail(self) -> FolderTail:
-        watch = self._settings.watch
+        watch = self._context.watch
         return FolderTail(
             self.folder,
             suffixes=suffixes(),
@@ -254,7 +240,7 @@ class Station:
 
     def configure(self, watch: Watch) -> None:
         """Use other settings from now on. Only the intervals of polling and scanning stay as they are."""
-        self._settings.watch = watch
+        self._context.watch = watch
 
     def leave(self, reason: str) -> None:
         """Tell the subscribers why the station is about to end."""
@@ -264,7 +250,7 @@ class Station:
         """Make the game with this id and all later games known, if they are in files that we don't follow."""
         # Only scans show that a folder is there, and a missing folder shows nothing about its games.
         while self.files.tail.root_trouble is not None:  # noqa: ASYNC110
-            await trio.sleep(self._settings.timing.tick_seconds)
+            await trio.sleep(self._context.timing.tick_seconds)
         live = {game.game_id for game in self.channel.games if not game.archived}
         found = await self.archive.games_from(game_id)
         self.channel.insert_archived([game for game in found if game.game_id not in live])

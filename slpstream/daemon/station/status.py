@@ -11,12 +11,12 @@ played. Its game only becomes the current one if there is no other that was play
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
 from typing import TYPE_CHECKING, Any
 
 import trio
 
-from slpstream.daemon.station.services import Settings
+from slpstream.daemon.station.context import StationContext
 from slpstream.game.log_writer import Batch
 from slpstream.model.messages import timestamp
 from slpstream.stream.channel import Channel, StationState
@@ -38,13 +38,10 @@ class StationStatus:
     growing. After `idle_seconds`, it is no longer being played.
     """
 
-    def __init__(
-        self, channel: Channel, files: FollowedFiles, settings: Settings, wall_clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, context: StationContext, channel: Channel, files: FollowedFiles) -> None:
+        self._context = context
         self._channel = channel
         self._files = files
-        self._settings = settings
-        self._wall_clock = wall_clock
         self._log = get_logger()
         self.state: StationState = "offline"
         self.game_id: str | None = None
@@ -107,7 +104,7 @@ class StationStatus:
 
     def check_folder(self) -> None:
         """Enter the state that follows from the folder, its source and the failures."""
-        if trio.current_time() - self._began_at > self._settings.timing.stable_seconds:
+        if trio.current_time() - self._began_at > self._context.timing.stable_seconds:
             self._broken = None
         tail = self._files.tail
         trouble = self._broken or self.unreachable
@@ -126,19 +123,19 @@ class StationStatus:
         current = self._channel.current
         if current is not None and current.role is Role.PLAYED:
             is_copied = arrived_whole and not written_whole
-            if is_copied or _is_played(self._files.of_game(current), self._settings.watch.idle_seconds):
+            if is_copied or _is_played(self._files.of_game(current), self._context.watch.idle_seconds):
                 return Role.SECONDARY
         return Role.RECORDED if arrived_whole or written_whole else Role.PLAYED
 
     def note_growth(self, followed: FollowedFile) -> None:
         """Turn to another game whose file has grown, if it is being played and the current game gives way."""
-        game, stalled_seconds = followed.game, self._settings.watch.stalled_seconds
+        game, stalled_seconds = followed.game, self._context.watch.stalled_seconds
         if game is None or followed.file.arrived_whole or game.catching_up or not _is_played(followed, stalled_seconds):
             return
         current = self._channel.current
         if current is not None and _is_played(self._files.of_game(current), stalled_seconds):
             open_seconds = trio.current_time() - followed.opened_at
-            if game.order <= current.order or open_seconds < self._settings.timing.played_seconds:
+            if game.order <= current.order or open_seconds < self._context.timing.played_seconds:
                 return
         self._turn_to(game, followed)
 
@@ -168,17 +165,17 @@ class StationStatus:
         if game is None or followed is None or not game.in_progress or game.catching_up:
             return
         quiet_seconds = trio.current_time() - followed.grown_at
-        is_stalled = quiet_seconds > self._settings.watch.stalled_seconds
+        is_stalled = quiet_seconds > self._context.watch.stalled_seconds
         if is_stalled and self._turn_from(game):
             return
-        if quiet_seconds > self._settings.watch.idle_seconds:
+        if quiet_seconds > self._context.watch.idle_seconds:
             self.change("idle", "the file has not grown for long", game.game_id)
         elif is_stalled and self.state == "playing":
             self.change("stalled", "the file does not grow", game.game_id)
 
     def _turn_from(self, current: Game) -> bool:
         """Turn to the newest of the other games that are being played. Return whether there is one."""
-        stalled_seconds = self._settings.watch.stalled_seconds
+        stalled_seconds = self._context.watch.stalled_seconds
         growing = [f for f in self._files if not f.file.arrived_whole and _is_played(f, stalled_seconds)]
         others = [(f.game, f) for f in growing if f.game is not None and f.game is not current]
         if others:
@@ -191,7 +188,7 @@ class StationStatus:
         self.note_played(game)
 
     def _announce(self) -> None:
-        payload: dict[str, Any] = {"state": self.state, "reason": self.reason, "at": timestamp(self._wall_clock())}
+        payload: dict[str, Any] = {"state": self.state, "reason": self.reason, "at": timestamp(time.time())}
         if self.starting:
             payload["starting"] = True
         if self.game_id is not None:

@@ -1,16 +1,17 @@
-"""The settings of a station, and the services that it shares with the other stations of a daemon."""
+"""Everything that a station gets from its daemon."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
 from slpstream.config.sections import Watch
+from slpstream.sources.tail.notifications import Notifications
 from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.metrics import StationMetrics
 from slpstream.system.ticks import SharedTicks
 
 if TYPE_CHECKING:
@@ -35,24 +36,25 @@ class Timing:
 
 
 @dataclass
-class Settings:
-    """The settings of one station. If the configuration is reloaded, this gets another `watch`."""
+class StationContext:
+    """The settings of one station, and the services that it uses. It shares most of them with other stations."""
 
+    id: str
+    folder: Path
     watch: Watch
-    timing: Timing
-
-
-@dataclass(frozen=True)
-class SharedServices:
-    """The services that all stations of a daemon share."""
-
+    """If the configuration is reloaded, this is replaced."""
+    ring_bytes: int
+    """The limit for the newest messages of a game in memory, for each `frames` mode."""
+    metrics: StationMetrics
     limiter: trio.CapacityLimiter
     """Limits the number of threads that read files."""
+    name: str = ""
+    """The name for people. If it is empty, the id is shown."""
+    notifications: Notifications | None = None
+    """Notifications about changes in the folder. Without them, it is polled."""
+    timing: Timing = field(default_factory=Timing)
     index: GameIndex | None = None
     finished_games: FinishedGameCheck | None = None
-    wall_clock: Callable[[], float] = time.time
     errors: InternalErrors = field(default_factory=InternalErrors)
     ticks: SharedTicks = field(default_factory=SharedTicks)
     """Wakes the stations for their upkeep."""
-    searching: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
-    """Limits the number of threads that search old files for a game."""
