@@ -33,13 +33,14 @@ _MAX_HELD_BYTES = 1 << 16
 class FollowedFile:
     """A file that is being read, with its pipeline and, once the game has begun, its game."""
 
-    def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool, seen_at_ms: int) -> None:
+    def __init__(self, file: TailedFile, limiter: trio.CapacityLimiter, *, existed: bool) -> None:
         """`existed` means that the file is older than the station, so it is only live once it has been read to its end.
 
-        `seen_at_ms` is the wall clock in Unix milliseconds.
+        `limiter` limits the number of threads that read files.
         """
+        name = file.path.name
         self.file = file
-        self.pipeline = pipeline
+        self.pipeline = Pipeline(of_name(name).new_reader(name), MODES)
         self.existed = existed
         self.game: Game | None = None
         self.opened_at = self.grown_at = trio.current_time()
@@ -53,7 +54,7 @@ class FollowedFile:
         self.exhausted_size_bytes: int | None = None
         """The last size that we know of a file that is no longer read, however much it grows."""
 
-        self.written_whole = of_name(file.path.name).written_whole
+        self.written_whole = of_name(name).written_whole
         """Whether the game writes the file in one go. Such a file is read once it has stopped changing."""
         self.played_size_bytes: int | None = None
         """The size at which we considered a file complete that is written in one go."""
@@ -68,8 +69,9 @@ class FollowedFile:
         self.frame_pacing: FramePacing | None = None
         """How evenly the frames arrive. This is `None` until the game begins, and stays `None` if its format has no
         frames."""
-        self._seen_at_ms = None if existed else seen_at_ms
+        self._seen_at_ms = None if existed else round(1000 * time.time())
 
+        self._limiter = limiter
         self.log_reader: GrowingLogReader | None = None
         """Reads the log of a growing file back. It wants copies of the pipeline (`keep`), so that jumps into a running
         game are short."""
@@ -126,18 +128,16 @@ class FollowedFile:
         """Whether we have read more bytes than the file has. This happens if the disk is full."""
         return self.read_bytes > self.file.size_bytes
 
-    def open_log(
-        self, game_id: str, limiter: trio.CapacityLimiter, read_unwritten: ReadUnwritten | None
-    ) -> FileLogReader:
+    def open_log(self, game_id: str, read_unwritten: ReadUnwritten | None) -> FileLogReader:
         """Open a reader for the log of the game in this file, up to the newest message that was published."""
         if self.written_whole:
-            return WholeFileLogReader(lambda: self.file.path, self._published, game_id, limiter)
+            return WholeFileLogReader(lambda: self.file.path, self._published, game_id, self._limiter)
         self.log_reader = GrowingLogReader(
-            lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten
+            lambda: self.file.path, self._published_bytes, game_id, self._limiter, read_unwritten
         )
         return self.log_reader
 
-    def release(self, limiter: trio.CapacityLimiter) -> None:
+    def release(self) -> None:
         """Stop following the file.
 
         Its game can still be read afterwards, without the pipeline, which takes megabytes.
@@ -148,9 +148,9 @@ class FollowedFile:
             return
         if self.written_whole:
             limits = {mode: self._published(mode) for mode in MODES}
-            game.log_reader = WholeFileLogReader(lambda: file.path, limits.__getitem__, game.game_id, limiter)
+            game.log_reader = WholeFileLogReader(lambda: file.path, limits.__getitem__, game.game_id, self._limiter)
         else:
-            game.log_reader = GrowingLogReader(lambda: file.path, lambda: bytes_read, game.game_id, limiter)
+            game.log_reader = GrowingLogReader(lambda: file.path, lambda: bytes_read, game.game_id, self._limiter)
 
     def _published(self, mode: FramesMode) -> Position | None:
         """Return the position of the newest published message, or `None` if all messages were published."""
@@ -240,8 +240,7 @@ class FollowedFiles:
 
     def follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
         """Add a file. For the meaning of `existed`, have a look at `FollowedFile`."""
-        pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        followed = self.by_file[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=self._now_ms)
+        followed = self.by_file[file] = FollowedFile(file, self._context.limiter, existed=existed)
         return followed
 
     def note_written(self, followed: FollowedFile, file: TailedFile) -> None:
@@ -261,7 +260,7 @@ class FollowedFiles:
         abandoned = list(self)
         self.by_file = {}
         for followed in abandoned:
-            followed.release(self._context.limiter)
+            followed.release()
             if followed.game is not None:
                 followed.game.leave()
 
@@ -273,13 +272,12 @@ class FollowedFiles:
         if self._context.finished_games is not None:
             self._context.finished_games.released(self._context.id, file.path, followed.pipeline)
         del self.by_file[file]
-        followed.release(self._context.limiter)
+        followed.release()
         self.tail.release(file)
 
-    def release_copy(self, followed: FollowedFile) -> None:
-        """Stop following a file whose game is already in another file. It is read again if it changes."""
-        del self.by_file[followed.file]
-        self.tail.release(followed.file)
+    def release_unpublished(self, followed: FollowedFile) -> None:
+        """Stop following a file from which nothing was published. The index will read it itself."""
+        self.release(followed)
         self.list_in_index([followed.file])
 
     def stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
@@ -291,10 +289,9 @@ class FollowedFiles:
 
     def release_if_done(self, followed: FollowedFile) -> None:
         """Release a file if its game is complete. Thousands of files can be copied in together."""
+        is_wanted = followed.ahead_of_disk or followed.has_unread_bytes or followed.existed
         pipeline = followed.pipeline
-        if followed.ahead_of_disk or followed.has_unread_bytes or followed.existed:
-            return
-        if pipeline.closed and pipeline.failure is None:
+        if self.follows(followed) and not is_wanted and pipeline.closed and pipeline.failure is None:
             self.release(followed)
 
     @property
@@ -322,7 +319,7 @@ class FollowedFiles:
         events = [event for event in events if type(event) is not Diagnostic]
         described.take(events)
         if followed.ended_at_ms is None and not followed.existed and any(type(event) is GameEnd for event in events):
-            followed.ended_at_ms = self._now_ms
+            followed.ended_at_ms = round(1000 * time.time())
         changed = any(type(event) is not StatsUpdate for event in events)  # of those, only the newest one matters
         if changed and game is not None:
             # Without the metadata, because its names would appear on stream only after the game.
@@ -341,8 +338,3 @@ class FollowedFiles:
             ended_at_ms=followed.ended_at_ms,
             pacing=followed.pacing,
         )
-
-    @property
-    def _now_ms(self) -> int:
-        """The wall clock in Unix milliseconds."""
-        return round(1000 * time.time())

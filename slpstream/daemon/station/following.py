@@ -116,7 +116,7 @@ class Following:
     @contextmanager
     def contain(self, file: TailedFile | None) -> Iterator[None]:
         """Contain bugs in the block. After an unexpected exception, this puts the file (if any) into quarantine."""
-        with self._containment as contained:
+        with self._context.errors.contain("file", station=self._context.id) as contained:
             yield
         if contained.error_id is not None and file is not None:
             self._quarantine(file, contained.error_id)
@@ -244,10 +244,8 @@ class Following:
                 nursery.start_soon(self._play_contained, followed)
 
     async def _play_contained(self, followed: FollowedFile) -> None:
-        with self._context.errors.contain("file") as contained:
+        with self.contain(followed.file):
             await self._play(followed)
-        if contained.error_id is not None:
-            self._quarantine(followed.file, contained.error_id)
 
     async def _play(self, followed: FollowedFile) -> None:
         """Publish the start, the frames and the end of one file, either paced or as fast as possible."""
@@ -282,8 +280,7 @@ class Following:
             due += batch_frames * frame_seconds
             await trio.sleep_until(due)
         followed.playing = False
-        if self._files.follows(followed):
-            self._files.release_if_done(followed)
+        self._files.release_if_done(followed)
 
     def _scanned(self, event: Scanned) -> None:
         self._files.list_in_index(event.files)
@@ -328,28 +325,21 @@ class Following:
         if followed.copy_of is not None:
             followed.existed = False
             if followed.file.arrived_whole:
-                self._files.release_copy(followed)
+                self._files.release_unpublished(followed)
             return
         if followed.written_whole and followed.existed:  # a game that was over before: known, not streamed
-            followed.played_size_bytes = followed.file.size_bytes
-            self._files.release(followed)
-            self._files.list_in_index([followed.file])
+            self._files.release_unpublished(followed)
             return
         followed.existed = False
         game = followed.game
-        if game is None or not game.catching_up:
-            self._files.release_if_done(followed)
-            return
-        was_over = followed.pipeline.closed and not self._channel.settled
-        if was_over:  # before the daemon started: known, not streamed
-            self._channel.retire(game, followed.file.mtime_ns, followed.file.path.name)
-            self._files.release(followed)
-        self._channel.caught_up(game)
-        if game.in_progress:
-            if game is self._channel.current:
+        if game is not None and game.catching_up:
+            if followed.pipeline.closed and not self._channel.settled:  # over before we started: known, not streamed
+                self._channel.retire(game, followed.file.mtime_ns, followed.file.path.name)
+                self._files.release(followed)
+            self._channel.caught_up(game)
+            if game.in_progress and game is self._channel.current:
                 self._status.note_played(game)
-        elif not was_over:
-            self._files.release_if_done(followed)
+        self._files.release_if_done(followed)
 
     def _lost(self, event: Lost) -> None:
         followed = self._files.drop(event.file)

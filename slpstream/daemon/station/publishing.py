@@ -89,7 +89,7 @@ class Publisher:
         frames_per_second = round(numerator / denominator)
         if frames_per_second:
             followed.frame_pacing = FramePacing(1 / frames_per_second)
-        log_reader = followed.open_log(start.game_id, self._context.limiter, self._files.read_unwritten)
+        log_reader = followed.open_log(start.game_id, self._files.read_unwritten)
         stopped = (g for g in self._readable_games(start.game_id) if (g.left or g.lost) and not g.ended)
         known = self._files.game_in(file, start.game_id) or next(stopped, None)
         if known is not None and (known.left or known in self._channel.games):
@@ -142,7 +142,7 @@ class Publisher:
         game = followed.game
         if game is None:
             return
-        followed.release(self._context.limiter)
+        followed.release()
         was_running = game.in_progress
         was_catching_up = game.catching_up
         game.lose()

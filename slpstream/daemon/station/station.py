@@ -198,13 +198,12 @@ class Station:
             size_bytes = followed.file.size_bytes
             if followed.exhausted_size_bytes is not None and followed.exhausted_size_bytes != size_bytes:
                 followed.exhausted_size_bytes, followed.grown_at = size_bytes, now
-        quiet = [f for f in self.files if not (f.has_unread_bytes or f.existed)]
-        quiet.sort(key=lambda followed: followed.grown_at)
         release_seconds = self._context.timing.release_seconds
-        for followed in [f for f in quiet if f.copy_of is not None]:
-            if now - followed.grown_at > release_seconds:
-                self.files.release_copy(followed)
-        quiet = [f for f in quiet if f.copy_of is None]
+        quiet = [f for f in self.files if not (f.has_unread_bytes or f.existed)]
+        for followed in [f for f in quiet if f.copy_of is not None and now - f.grown_at > release_seconds]:
+            with self.following.contain(followed.file):
+                self.files.release_unpublished(followed)
+        quiet = sorted((f for f in quiet if f.copy_of is None), key=lambda followed: followed.grown_at)
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for followed in broken:
             if now - followed.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:
