@@ -46,9 +46,7 @@ class Archive:
     """The files below a folder that are known but not followed."""
 
     def __init__(self, context: StationContext, files: Callable[[], Sequence[TailedFile]]) -> None:
-        """`files` returns the files that are in the archive now. It must return the same object as before, unless one
-        of the files has changed.
-        """
+        """`files` returns the files in the archive. Unless one of them has changed, this must be the same object."""
         self._context = context
         self._files = files
         self._described: Sequence[TailedFile] = ()
@@ -57,10 +55,7 @@ class Archive:
         self._one_search = trio.Lock()
 
     def newest(self) -> list[dict[str, Any]]:
-        """Return the newest files, as `/v1/stations/{id}` lists them.
-
-        Their names are relative to the folder, and never full paths.
-        """
+        """Return the newest files as `/v1/stations/{id}` lists them, with names that are relative to the folder."""
         files = self._files()
         if files is not self._described:
             self._described = files

@@ -101,10 +101,7 @@ class StationCounters:
         return bool(self.read_bytes or self._frames)
 
     def tick(self, readers: Iterable[Reader]) -> None:
-        """Flush the counters.
-
-        Call this twice a second. The command counts of `readers` are only flushed every few ticks.
-        """
+        """Flush the counters, and every few ticks also the command counts of `readers`. Call this twice a second."""
         self._ticks += 1
         self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else readers)
 

@@ -34,10 +34,7 @@ class FollowedFile:
     """A file that is being read, with its pipeline and, once the game has begun, its game."""
 
     def __init__(self, file: TailedFile, limiter: trio.CapacityLimiter, *, existed: bool) -> None:
-        """`existed` means that the file is older than the station, so it is only live once it has been read to its end.
-
-        `limiter` limits the number of threads that read files.
-        """
+        """`existed` means that the file is older than the station, so it is only live once it was read to its end."""
         name = file.path.name
         self.file = file
         self.pipeline = Pipeline(of_name(name).new_reader(name), MODES)
@@ -138,10 +135,7 @@ class FollowedFile:
         return self.log_reader
 
     def release(self) -> None:
-        """Stop following the file.
-
-        Its game can still be read afterwards, without the pipeline, which takes megabytes.
-        """
+        """Stop following the file. Its game can still be read, without the pipeline, which takes megabytes."""
         game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
         self.log_reader = None  # it refers to this object, and reference cycles are freed late
         if game is None:

@@ -374,8 +374,7 @@ class Following:
         Lost: _lost,
         Refused: _refused,
     }
-    """The reactions to the types of events. `Grew` isn't here, because it is so frequent that it is handled
-    separately."""
+    """The reactions to events by their types, except for `Grew`, which is so frequent that it is handled separately."""
 
 
 def _decode(path: Path) -> tuple[Pipeline, Batch] | None:

@@ -51,10 +51,7 @@ class Publisher:
         self._log = get_logger()
 
     def publish(self, followed: FollowedFile, batch: Batch, *, held: bool = False) -> None:
-        """Publish, index and count a batch from one file.
-
-        `held` means that its bytes were held back because nothing was reading them.
-        """
+        """Publish, index and count a batch of one file. `held` means that its bytes were held back until now."""
         if not (batch.frames or batch.loose or any(batch.logs.values())):
             return
         if batch.start is not None and self._is_copy(followed, batch.start.game_id):
@@ -171,9 +168,9 @@ class Publisher:
                 self._files.drop(followed.file)
                 self._files.tail.read_again(followed.file)
 
-    def prefer_growing(self, max_quiet_seconds: float) -> None:
+    def prefer_growing(self) -> None:
         """Leave each file that has stopped growing for a copy that is still growing."""
-        oldest = trio.current_time() - max_quiet_seconds
+        oldest = trio.current_time() - self._context.watch.stalled_seconds
         for copy in self._files:
             game = copy.copy_of
             followed = self._files.of_game(game)

@@ -171,7 +171,7 @@ class Station:
         self._counters.tick(self.files.readers())
         if len(self.files):
             self._release_quiet_files()
-            self.publisher.prefer_growing(self._context.watch.stalled_seconds)
+            self.publisher.prefer_growing()
             self.following.play_files_at_rest(nursery)
         self.following.try_again()
         self.status.check_folder()
