@@ -19,7 +19,6 @@ from slpstream.system.logs import get_logger
 if TYPE_CHECKING:
     from slpstream.daemon.station.context import StationContext
     from slpstream.daemon.station.followed_files import FollowedFile
-    from slpstream.formats.interface import Reader
     from slpstream.game.log_writer import Batch
     from slpstream.sources.tail.events import TailedFile
 
@@ -100,13 +99,13 @@ class StationCounters:
         """Whether there are counts to flush."""
         return bool(self.read_bytes or self._frames)
 
-    def tick(self, readers: Iterable[Reader]) -> None:
-        """Flush the counters, and every few ticks also the command counts of `readers`. Call this twice a second."""
+    def tick(self, files: Iterable[FollowedFile]) -> None:
+        """Flush the counters, and every few ticks also the command counts of `files`. Call this twice a second."""
         self._ticks += 1
-        self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else readers)
+        self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else files)
 
-    def flush(self, readers: Iterable[Reader]) -> None:
-        """Write the buffered counts to Prometheus, together with the command counts of `readers`."""
+    def flush(self, files: Iterable[FollowedFile]) -> None:
+        """Write the buffered counts to Prometheus, together with the command counts of `files`."""
         metrics = self.metrics
         for counter, count in (
             (metrics.bytes, self.read_bytes),
@@ -119,6 +118,6 @@ class StationCounters:
         if self._delays_seconds:
             metrics.publish_seconds.observe(self._delays_seconds)
             self._delays_seconds = []
-        for reader in readers:
-            for command, count in reader.take_command_counts().items():
+        for followed in files:
+            for command, count in followed.pipeline.reader.take_command_counts().items():
                 metrics.event(command, count)

@@ -11,7 +11,6 @@ import trio
 from slpstream.daemon.station.context import StationContext
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.frame_pacing import FramePacing
-from slpstream.formats.interface import Reader
 from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
@@ -228,10 +227,6 @@ class FollowedFiles:
             if game not in known and not (game.left and self.tail.knows(file)):
                 del self._games[key]
 
-    def readers(self) -> Iterator[Reader]:
-        """Return the readers of all files, as the formats have made them."""
-        return (followed.pipeline.reader for followed in self)
-
     def follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
         """Add a file. For the meaning of `existed`, have a look at `FollowedFile`."""
         followed = self.by_file[file] = FollowedFile(file, self._context.limiter, existed=existed)
@@ -261,7 +256,7 @@ class FollowedFiles:
     def release(self, followed: FollowedFile) -> None:
         """Stop following a file. It is read again if it changes."""
         file = followed.file
-        self._counters.flush([followed.pipeline.reader])
+        self._counters.flush([followed])
         self.update_index(followed, over=True)
         if self._context.finished_games is not None:
             self._context.finished_games.released(self._context.id, file.path, followed.pipeline)

@@ -355,7 +355,7 @@ class Following:
             what=event.error.what,
         )
         if followed is not None:
-            self._counters.flush([followed.pipeline.reader])
+            self._counters.flush([followed])
             self._publisher.lose(followed, event.error.what)
 
     def _refused(self, event: Refused) -> None:

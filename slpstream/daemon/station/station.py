@@ -148,7 +148,7 @@ class Station:
                 async for event in tail:
                     self.following.take(event)
             finally:
-                self._counters.flush(self.files.readers())
+                self._counters.flush(self.files)
 
     async def _keep_up(self, nursery: trio.Nursery) -> None:
         """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment.
@@ -168,7 +168,7 @@ class Station:
 
     def _tick(self, nursery: trio.Nursery) -> None:
         self.following.publish_held()
-        self._counters.tick(self.files.readers())
+        self._counters.tick(self.files)
         if len(self.files):
             self._release_quiet_files()
             self.publisher.prefer_growing()
