@@ -208,7 +208,9 @@ class DaemonGames:
     def _live(self, game_id: str) -> Game | None:
         """Return the game that a station has in memory, or `None` if no station has it."""
         games = [game for channel in self._hub.channels.values() for game in channel.games if game.game_id == game_id]
-        return max(games, key=lambda game: (game.ended and not game.lost, game.in_progress, game.order), default=None)
+        return max(
+            games, key=lambda game: (game.ended and game.stopped != "lost", game.in_progress, game.order), default=None
+        )
 
     async def _in_memory(self, game_id: str) -> Game | None:
         """Return the game that a station has in memory.
@@ -216,7 +218,7 @@ class DaemonGames:
         Returns `None` if no station has it, or if there is a file with more of it.
         """
         live = self._live(game_id)
-        if live is None or live.lost:
+        if live is None or live.stopped == "lost":
             return None
         found = None if live.ended else await self._find(game_id)
         whole = found is not None and any(file.completeness == WHOLE for file in found.files)

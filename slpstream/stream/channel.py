@@ -213,7 +213,7 @@ class Channel:
             self.games.append(game)
             self.games.sort(key=lambda known: known.order)
             for reader in self.readers:
-                reader.take_back(game)
+                reader.take_back(game.order)
 
     def next_order(self) -> Order:
         """Return the sort key for the next game that begins."""
@@ -238,9 +238,7 @@ class Channel:
             head = log.offset, log.count
             if messages[0].offset <= log.offset:
                 messages = [message for message in messages if message.position > head]
-            others = log.append(messages)
-            if others and mode == "live":
-                game.note(others)
+            log.append(messages)
             if game.catching_up or not messages:
                 continue
             for group in groups:
@@ -328,7 +326,7 @@ class Channel:
             start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
             payload |= {key: start[key] for key in ("format", "rate", "settings") if key in start}
         payload["summary"] = msgspec.to_builtins(game.summary)
-        for name, message in (("frame", game.logs[mode].newest_frame), ("stats", game.newest_stats)):
+        for name, message in (("frame", game.logs[mode].newest.get("frame")), ("stats", game.newest_stats)):
             if message is not None:
                 payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]
         if self._set is not None:

@@ -11,9 +11,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from enum import Enum, auto
 from operator import attrgetter
-from typing import Protocol
+from typing import Literal, Protocol
 
-from slpstream.model.messages import OVERHEAD_BYTES, START, FramesMode, LogMessage, Position
+from slpstream.model.messages import DROPPABLE_TYPES, OVERHEAD_BYTES, START, FramesMode, LogMessage, Position
 from slpstream.model.summary import GameSummary
 
 Order = tuple[int, int, str]
@@ -63,8 +63,8 @@ class GameLog:
         """Position of the newest message that the ring has dropped."""
         self.offset, self.count = START
         """The parts of `head`. Each frame changes them, but hardly anybody asks for the position."""
-        self.newest_frame: LogMessage | None = None
-        """The newest `frame` message."""
+        self.newest: dict[str, LogMessage] = {}
+        """The newest message of each type."""
 
     @property
     def head(self) -> Position:
@@ -75,22 +75,15 @@ class GameLog:
     def head(self, position: Position) -> None:
         self.offset, self.count = position
 
-    def append(self, messages: Sequence[LogMessage]) -> Sequence[LogMessage]:
-        """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped.
-
-        Returns those messages that are neither `frame` nor `finalized`. Most batches have none.
-        """
+    def append(self, messages: Sequence[LogMessage]) -> None:
+        """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped."""
         if not messages:
-            return ()
+            return
         self._messages += messages
-        others: list[LogMessage] = []
         for message in messages:
             content, kind = message.content, message.type
+            self.newest[kind] = message
             size_bytes = OVERHEAD_BYTES
-            if kind == "frame":
-                self.newest_frame = message
-            elif kind != "finalized":
-                others.append(message)
             # `isinstance` is slow here, because msgspec's metaclass is that of abstract classes.
             if type(content) is not bytes:
                 size_bytes += content.size_bytes  # type: ignore[union-attr]
@@ -101,7 +94,6 @@ class GameLog:
         self.offset, self.count = message.offset, message.count
         if self.size_bytes > self._ring_bytes:
             self._drop_oldest()
-        return others
 
     def _drop_oldest(self) -> None:
         """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
@@ -127,21 +119,8 @@ class GameLog:
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""
         self._messages, self._sizes_bytes, self.size_bytes = [], [], 0
-        self.newest_frame = None
+        self.newest = {kind: message for kind, message in self.newest.items() if kind not in DROPPABLE_TYPES}
         self.dropped_through = self.head
-
-
-class FileState(Enum):
-    """How far we follow the file of a game."""
-
-    CATCHING_UP = auto()
-    """The file is older than the daemon and has not been read to its end yet, so nothing in it is live."""
-    LIVE = auto()
-    """The file has been read to its end, and new messages are live."""
-    LEFT = auto()
-    """The game never ended and its file has not grown for long. It is followed again when it grows."""
-    LOST = auto()
-    """The file was truncated, replaced or removed."""
 
 
 class Role(Enum):
@@ -155,10 +134,7 @@ class Role(Enum):
     """Another game is played. Only lossless subscribers receive this one."""
 
 
-# Looking up a member of an enum class takes several times as long as a global (Python 3.11), and these are compared for
-# each frame.
-_CATCHING_UP, _LIVE, _LEFT, _LOST = FileState.CATCHING_UP, FileState.LIVE, FileState.LEFT, FileState.LOST
-_PLAYED, _SECONDARY = Role.PLAYED, Role.SECONDARY
+_PLAYED, _SECONDARY = Role.PLAYED, Role.SECONDARY  # a global is found faster than a member of an enum
 
 
 class Game:
@@ -170,19 +146,22 @@ class Game:
         """Reads messages that the rings have dropped. Replaced when the game's file is released or opened again."""
         self.order = order
         self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
-        self.start: LogMessage | None = None
         self.summary = GameSummary()
         """The neutral summary, as far as the game has been read live."""
-        self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60
-        self.file_state = self._resumed_state = _LIVE
         self.catching_up = False
-        """Whether we are still reading the file to its end for the first time."""
+        """Whether we are still reading a file that is older than the daemon to its end, so that nothing in it is live.
+        """
+        self.stopped: Literal["left", "lost"] | None = None
+        """Why we don't follow the file any more.
+
+        The game is `left` if it never ended and its file has not grown for long. It is followed again when it grows.
+        The game is `lost` if its file was truncated, replaced or removed.
+        """
+        self._caught_up = True
         self.role = Role.PLAYED
         self.primary: Game | None = None
         """For a secondary game: the game that was played when it began."""
-        self.ended = False
-        """Whether the log has its `game_end`. A game can end and be lost afterwards."""
 
     @property
     def archived(self) -> bool:
@@ -193,52 +172,50 @@ class Game:
         return self.order[0] == 0
 
     @property
-    def left(self) -> bool:
-        """Whether the game never ended, and we don't follow its file any more unless it grows."""
-        return self.file_state is _LEFT
-
-    @property
-    def lost(self) -> bool:
-        """Whether the file was truncated, replaced or removed."""
-        return self.file_state is _LOST
-
-    @property
     def secondary(self) -> bool:
         """Whether another game is being played, which means that only lossless subscribers receive this one."""
         return self.role is _SECONDARY
 
     def catch_up(self) -> None:
         """Begin to read a file that is older than the daemon."""
-        self._resumed_state = _CATCHING_UP
-        self._enter(_CATCHING_UP)
+        self.catching_up, self._caught_up = True, False
 
     def go_live(self) -> None:
-        """Note that the file was read to its end. If the game was left or lost, this takes effect when it resumes."""
-        self._resumed_state = _LIVE
-        if self.catching_up:
-            self._enter(_LIVE)
+        """Note that the file was read to its end."""
+        self.catching_up, self._caught_up = False, True
 
     def leave(self) -> None:
         """Stop waiting for the rest of a game. If the game has ended, this does nothing."""
         if not self.ended:
-            self._enter(_LEFT)
+            self.stopped, self.catching_up = "left", False
 
     def lose(self) -> None:
         """Note that it isn't possible to follow the file any more."""
-        self._enter(_LOST)
+        self.stopped, self.catching_up = "lost", False
 
     def resume(self) -> None:
-        """Follow a game again that was left or lost. It is live or catching up, depending on what it was before."""
-        self._enter(self._resumed_state)
+        """Follow a game again that was left or lost. If its file was never read to its end, it is catching up."""
+        self.stopped, self.catching_up = None, not self._caught_up
 
-    def _enter(self, state: FileState) -> None:
-        self.file_state = state
-        self.catching_up = state is _CATCHING_UP  # a field, because it is read several times for each frame
+    @property
+    def start(self) -> LogMessage | None:
+        """The `game_start` message."""
+        return self.logs["live"].newest.get("game_start")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the log has its `game_end`. A game can end and be lost afterwards."""
+        return "game_end" in self.logs["live"].newest
 
     @property
     def newest_frame(self) -> LogMessage | None:
         """The newest `frame` message in the live log."""
-        return self.logs["live"].newest_frame
+        return self.logs["live"].newest.get("frame")
+
+    @property
+    def newest_stats(self) -> LogMessage | None:
+        """The newest `stats` message in the live log."""
+        return self.logs["live"].newest.get("stats")
 
     @property
     def newest_frame_number(self) -> int | None:
@@ -248,37 +225,16 @@ class Game:
     @property
     def in_progress(self) -> bool:
         """Whether the game has begun, but has not ended yet and was neither left nor lost."""
-        is_followed = self.file_state is _LIVE or self.file_state is _CATCHING_UP
-        return is_followed and self.start is not None and not (self.ended or self.archived)
+        known = self.logs["live"].newest
+        return "game_start" in known and "game_end" not in known and not (self.stopped or self.archived)
 
     @property
     def is_played(self) -> bool:
-        """Whether the game is being played, or was until now.
-
-        While the daemon is catching up with the file, this is false.
-        """
+        """Whether the game is being played, or was until now. While we are catching up with the file, this is false."""
         return self.start is not None and self.role is _PLAYED and not (self.catching_up or self.archived)
-
-    def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
-        """Append new messages of one mode. They must be in order, and all of them must come after the head."""
-        others = self.logs[mode].append(messages)
-        if others and mode == "live":
-            self.note(others)
-
-    def note(self, messages: Sequence[LogMessage]) -> None:
-        """Note new messages of the live log that are neither `frame` nor `finalized`."""
-        for message in messages:
-            kind = message.type
-            if kind == "game_start":
-                self.start = message
-            elif kind == "stats":
-                self.newest_stats = message
-            elif kind == "game_end":
-                self.ended = True
 
     def forget(self) -> None:
         """Free everything that can be read back from the file if it's needed again."""
         for log in self.logs.values():
             log.forget()
         self.log_reader.forget()
-        self.newest_stats = None

@@ -146,7 +146,8 @@ class LogConsumer:
 
     async def _begin(self) -> StationReader:
         reader = StationReader(self._channel, self._frames)
-        await reader.settle()
+        while not self._channel.settled:
+            await self._channel.changed()
         found: list[Game] = []
         known_end = False
         for offset in reversed(self._offsets):
@@ -210,7 +211,7 @@ class LogConsumer:
             except CursorGone as error:
                 game = reader.stuck_in
                 tries[game] += 1
-                if game.lost or tries[game] == _TRIES:
+                if game.stopped == "lost" or tries[game] == _TRIES:
                     reader.skip(game)
                     return ConsumedBatch(game.game_id, (), error.what)
                 await trio.sleep(RETRY_SECONDS)

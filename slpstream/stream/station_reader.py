@@ -7,7 +7,6 @@ or, if the ring has already dropped them, from the file.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
 class StationReader:
     """Reads the logs of the games of one station, and remembers a position in each of them.
 
-    To use it, first choose where to begin by setting `first` or calling `from_start`, `from_heads` or `resume_after`,
-    and then call `next` repeatedly. After you have delivered a message, store its position in `positions`. If you have
-    fetched messages but didn't manage to deliver them, you get them again.
+    To use it, first choose where to begin by setting `first` or calling `from_heads` or `resume_after`, and then call
+    `next` repeatedly. After you have delivered a message, store its position in `positions`. If you have fetched
+    messages but didn't manage to deliver them, you get them again.
     """
 
     def __init__(self, channel: Channel, mode: FramesMode, *, reads_secondary: bool = True) -> None:
@@ -40,27 +39,17 @@ class StationReader:
         """Whether the channel sends the owner new messages, so that nothing is left to read."""
         self.first: Game | Order = (0, 0, "")
         """Where to begin. If you set it to a game, and don't want to read that from its start, set its position too."""
+        self.stuck_in: Game
+        """The game that `next` was reading when it raised an exception."""
         self._exhausted: set[Game] = set()  # archived games read to their end: they cannot grow
-        self._pass: deque[Game] = deque()
-        self._passed_time = False
         self._reported_lost: set[Game] = set()
         channel.publish_held()
         channel.readers.add(self)
 
-    async def settle(self) -> None:
-        """Wait until the source was searched for the first time."""
-        while not self._channel.settled:
-            await self._channel.changed()
-
-    def from_start(self) -> None:
-        """Begin with the first message of the current game. If there isn't one, begin with the next game."""
-        current = self._channel.current
-        self.first = self._channel.next_order() if current is None else current
-
     def from_heads(self) -> None:
         """Begin with the next messages of the games that are in progress now, and then read all later games."""
-        running = [game for game in self._channel.games if game.in_progress]
-        self.first = min(running, key=lambda game: game.order) if running else self._channel.next_order()
+        running = (game for game in self._channel.games if game.in_progress)
+        self.first = next(running, None) or self._channel.next_order()
         for game in self._channel.games:
             if self.wants(game):
                 self.positions[game] = game.logs[self.mode].head
@@ -140,36 +129,23 @@ class StationReader:
 
         If there are no messages, the file of the game was lost, so there won't be any more.
 
-        This works through one game after the other. If it returns `None`, there was no checkpoint since the heads were
-        compared, so you can go live without missing anything in between. If it raises `CursorGone`, you can find the
-        game in `stuck_in`, and pass it to `skip` if you want to do without it.
+        The games are read one after the other. If the result is `None`, there was no checkpoint since the heads were
+        compared, so you can go live without missing anything in between. If this raises `CursorGone`, you can pass the
+        game `stuck_in` to `skip` if you want to do without it.
         """
-        if self._pass and self._pass[0].secondary:
-            self._pass.clear()  # the game that is played has priority
         while True:
-            if not self._pass:
-                self._pass.extend(self.games())
-                self._passed_time = False
-            while self._pass:
-                game = self._pass[0]
+            for game in self.games():
+                self.stuck_in = game
                 messages = await self._following(game)
+                if messages:
+                    return game, messages
                 if messages is not None:
-                    self._passed_time = True
-                    if messages:
-                        return game, messages
-                    continue
-                self._pass.popleft()
-                if game.lost and game not in self._reported_lost:
+                    break  # time has passed, so the heads have to be compared again
+                if game.stopped == "lost" and game not in self._reported_lost:
                     self._reported_lost.add(game)
-                    self._passed_time = True  # the caller can wait before the next call
                     return game, ()
-            if not self._passed_time:
+            else:
                 return None
-
-    @property
-    def stuck_in(self) -> Game:
-        """The game that `next` was reading when it raised an exception."""
-        return self._pass[0]
 
     async def _following(self, game: Game) -> Sequence[LogMessage] | None:
         """Return some of the messages after the position in the given game.
@@ -217,24 +193,21 @@ class StationReader:
             self._exhausted.discard(game)
             self._reported_lost.discard(game)
 
-    def take_back(self, game: Game) -> None:
-        """Read the further messages of an old game that the station has resumed."""
-        if game.order < self._first_order:
-            for other in self._channel.games:
-                if game.order <= other.order < self._first_order:
-                    self.positions[other] = other.logs[self.mode].head
-            self.first = game.order
+    def take_back(self, order: Order) -> None:
+        """Also read what follows in the games from `order` on that come before the first one."""
+        first = self._first_order
+        if order < first:
+            for game in self._channel.games:
+                if order <= game.order < first:
+                    self.positions[game] = game.logs[self.mode].head
+            self.first = order
 
     def go_live(self) -> None:
         """Become live, which means that from now on the channel sends you the new messages of all games.
 
         This includes older games that continue.
         """
-        first = self._first_order
-        older = [game for game in self._channel.games if FIRST_PLAYED <= game.order < first]
-        self.positions |= {game: game.logs[self.mode].head for game in older}
-        if older:
-            self.first = min(older, key=lambda game: game.order)
+        self.take_back(FIRST_PLAYED)
         self.live = True
 
     def fall_behind(self, game: Game, position: Position | None) -> None:

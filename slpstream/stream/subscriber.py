@@ -237,7 +237,8 @@ class StationDelivery:
         with self._scope:
             try:
                 self._tell_status()
-                await self.reader.settle()
+                while not self.channel.settled:
+                    await self.channel.changed()
                 await self._begin()
                 asked = self.subscriber.subscription.cursor_of(self.channel.station)
                 start: Start | Cursor = self.reader.cursor() or ("start" if asked == "start" else "live")
@@ -287,7 +288,7 @@ class StationDelivery:
                     self.subscriber.disown(error)
                     start = "live"
         if start == "start":
-            reader.from_start()
+            reader.first = channel.current or channel.next_order()
         elif start is None:
             reader.first = FIRST_PLAYED
         elif start == "live":
@@ -320,10 +321,8 @@ class StationDelivery:
                 await trio.lowlevel.checkpoint()
             for entry in self.view.entries([message], self.channel.station, game.frames_per_second, self.bases):
                 await self.subscriber.put_slowly(entry.data)
-                # Not only after the last message, because the station can end before that.
-                self.reader.positions[game] = message.position
-        if messages:
-            self.reader.positions[game] = messages[-1].position
+            # Not only after the last message, because the station can end before that.
+            self.reader.positions[game] = message.position
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
         """Return the messages to send. A conflating subscriber only gets the newest of each droppable type."""

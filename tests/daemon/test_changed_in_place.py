@@ -142,7 +142,7 @@ async def test_game_continues_when_only_the_header_changes(tmp_path: Path) -> No
         assert game is not None
         await until(lambda: station.state == "idle")
         (tmp_path / "Game_2.slp").write_bytes(header(0) + other[HEADER_BYTES : len(other) // 2])
-        await until(lambda: game.left)
+        await until(lambda: game.stopped == "left")
         overwrite(path, 0, header(len(events)))
         await until(lambda: game.ended or len(station.channel.games) > 2)
         mark = f'"gameId":"{game.game_id}"'.encode()

@@ -211,7 +211,7 @@ async def test_log_continues_in_a_copy_that_grows(way: str, folder: Path) -> Non
             await trio.sleep(0.2)
             if way == "lost":
                 first.path.unlink()
-                await until(lambda: station.channel.current is not None and not station.channel.current.lost)
+                await until(lambda: station.channel.current is not None and station.channel.current.stopped != "lost")
             else:
                 await trio.sleep(0.4)
         second.end()

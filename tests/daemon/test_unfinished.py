@@ -106,13 +106,13 @@ async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -
         game = station.channel.current
         assert game is not None
         (tmp_path / "Game_2.slp").write_bytes(other[: middle_of(other)])
-        await until(lambda: game.left)
+        await until(lambda: game.stopped == "left")
         known = game.logs["live"].head
         seen = 0
         with path.open("ab") as file:
             file.write(left[middle_of(left) :])
         while not game.ended:
-            if not game.left:
+            if game.stopped != "left":
                 assert await game.log_reader.messages("live", Position(known.offset - 5000, 0))
                 seen += 1
             await trio.sleep(0)
@@ -130,7 +130,7 @@ async def test_dropped_game_that_continues_is_an_old_game(tmp_path: Path) -> Non
         assert game is not None
         following = PlayedGame(others[0], synthetic_match(seed=11, frames=300))
         following.write(len(following.whole) // 2)
-        await until(lambda: game.left)
+        await until(lambda: game.stopped == "left")
         following.end()
         for number, path in enumerate(others[1:], 12):
             path.write_bytes(synthetic_match(seed=number, frames=130))

@@ -89,7 +89,7 @@ async def test_file_vanishes_while_it_is_played(tmp_path: Path) -> None:
         assert game is not None
         assert station.state == "playing"
         (tmp_path / "race.rpl").unlink()
-        await until(lambda: game.lost)
+        await until(lambda: game.stopped == "lost")
         assert (station.state, len(station.files)) == ("idle", 0)
         newest = frames(game)
         await check_next_file(station, tmp_path)
@@ -115,7 +115,7 @@ async def test_file_vanishes_while_frames_are_expanded(tmp_path: Path, monkeypat
         game = station.channel.current
         assert game is not None
         (tmp_path / "race.rpl").unlink()
-        await until(lambda: game.lost)
+        await until(lambda: game.stopped == "lost")
         lost.set()
         await check_next_file(station, tmp_path)
         assert frames(game) == -1
@@ -132,5 +132,5 @@ async def test_file_is_replaced_while_it_is_played(tmp_path: Path) -> None:
         (tmp_path / "new").rename(path)
         await until(lambda: station.channel.current is not game and frames(station.channel.current) >= 5)
         assert game is not None
-        assert game.lost
+        assert game.stopped == "lost"
         assert len(station.files) == 1

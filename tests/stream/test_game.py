@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.model.messages import START, LogMessage, Position
-from slpstream.stream.game import FileState, Game, GameLog
+from slpstream.stream.game import Game, GameLog
 from tests.stream.fakes import FakeFile, FakeLog
 
 
@@ -79,12 +79,14 @@ def test_snapshot_parts_follow_the_log() -> None:
     assert game.newest_frame is None
     for index, batch in enumerate(log.batches):
         for mode, messages in batch.items():
-            game.append(mode, messages)
+            game.logs[mode].append(messages)
         seen = [m for before in log.batches[: index + 1] for m in before["live"]]
         final = [m for before in log.batches[: index + 1] for m in before["finalized"]]
         assert game.start is seen[0]
         assert game.newest_frame is next((m for m in reversed(seen) if m.type == "frame"), None)
-        assert game.logs["finalized"].newest_frame is next((m for m in reversed(final) if m.type == "frame"), None)
+        assert game.logs["finalized"].newest.get("frame") is next(
+            (m for m in reversed(final) if m.type == "frame"), None
+        )
         assert game.newest_stats is next((m for m in reversed(seen) if m.type == "stats"), None)
         assert game.in_progress is not any(m.type == "game_end" for m in seen)
 
@@ -92,8 +94,7 @@ def test_snapshot_parts_follow_the_log() -> None:
 @pytest.mark.parametrize("reason", ["ended", "left", "lost", "archived"])
 def test_game_is_no_longer_in_progress(reason: str) -> None:
     game = new_game(archived=reason == "archived")
-    game.append("live", FakeLog(batches=1, ended=False).whole())
-    game.ended = reason == "ended"
+    game.logs["live"].append(FakeLog(batches=1, ended=reason == "ended").whole())
     if reason == "left":
         game.leave()
     elif reason == "lost":
@@ -107,25 +108,26 @@ def test_resumed_game_is_live_once_its_file_was_read_to_the_end() -> None:
     game.catch_up()
     game.leave()
     game.resume()
-    assert game.catching_up
+    states = [(game.stopped, game.catching_up)]
     game.lose()
     game.go_live()
-    assert game.lost
+    states.append((game.stopped, game.catching_up))
     game.resume()
-    assert game.file_state is FileState.LIVE
+    states.append((game.stopped, game.catching_up))
+    assert states == [(None, True), ("lost", False), (None, False)]
 
 
 def test_game_that_has_ended_is_not_left() -> None:
     game = new_game()
-    game.append("live", FakeLog(batches=1).whole())
+    game.logs["live"].append(FakeLog(batches=1).whole())
     game.leave()
-    assert not game.left
+    assert game.stopped is None
 
 
 def test_forgotten_game_keeps_its_head() -> None:
     game = new_game()
     for mode, messages in FakeLog(batches=3).batches[1].items():
-        game.append(mode, messages)
+        game.logs[mode].append(messages)
     head = game.logs["live"].head
     game.forget()
     assert [log.size_bytes for log in game.logs.values()] == [0, 0]

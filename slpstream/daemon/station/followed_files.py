@@ -224,7 +224,7 @@ class FollowedFiles:
     def prune_games(self, known: Collection[Game]) -> None:
         """Forget all games except for those in `known`, and those that we left and whose files still exist."""
         for key, (game, file) in list(self._games.items()):
-            if game not in known and not (game.left and self.tail.knows(file)):
+            if game not in known and not (game.stopped == "left" and self.tail.knows(file)):
                 del self._games[key]
 
     def follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:

@@ -87,9 +87,9 @@ class Publisher:
         if frames_per_second:
             followed.frame_pacing = FramePacing(1 / frames_per_second)
         log_reader = followed.open_log(start.game_id, self._files.read_unwritten)
-        stopped = (g for g in self._readable_games(start.game_id) if (g.left or g.lost) and not g.ended)
+        stopped = (g for g in self._readable_games(start.game_id) if g.stopped and not g.ended)
         known = self._files.game_in(file, start.game_id) or next(stopped, None)
-        if known is not None and (known.left or known in self._channel.games):
+        if known is not None and (known.stopped == "left" or known in self._channel.games):
             # A file that was released, or was missing for a while, is read again, or a copy of it is. The log continues
             # where it was, because it is a function of the bytes.
             self._files.put_game(file, known)

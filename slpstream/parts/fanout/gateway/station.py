@@ -185,14 +185,14 @@ class GatewayStation:
             if messages:
                 log = game.logs[mode]
                 log.head = log.dropped_through = just_before(messages[0].position)
-                game.append(mode, messages)
+                log.append(messages)
             self._known.add((game, mode))
-        game.start = start
+        game.logs["live"].newest["game_start"] = start
         for message in messages_of(tails["live"]):
             if message.type == "game_end" and message.game_id == game.game_id:
                 _end_game(game, message)
         if stats is not None and stats.game_id == game.game_id and game.newest_stats is None:
-            game.newest_stats = stats
+            game.logs["live"].newest["stats"] = stats
         self.channel.begin(game)
 
     async def _insert_archived(self, *, but: str | None = None) -> None:
@@ -257,7 +257,7 @@ class GatewayStation:
             return
         start = await self.histories["live"].first_of(game.game_id)
         if start is not None and start.type == "game_start" and game.start is None:
-            game.start = start
+            game.logs["live"].newest["game_start"] = start
             _begin_game(game, start)
             self.channel.notify()
 
