@@ -47,21 +47,15 @@ class Group:
         self.view = view
         self.members: list[StationDelivery] = []
         self.bases: DeltaBases = {}
-        """The newest messages that were sent to the group."""
-        self._descriptors: list[int] | None = None
-        self._readiness = readiness.version
+        """The newest messages that were sent to the group. Members that have exactly these share this dictionary."""
+        self._descriptors: list[int] = []
+        self._readiness: object = None
 
     def share_bases(self, member: StationDelivery) -> None:
         """Let a member that has exactly the bases of the group share them, so that it can read all that follows."""
-        if member.bases == self.bases:
+        if member.bases is not self.bases and member.bases == self.bases:
             member.bases = self.bases
-        self._descriptors = None
-
-    def separate_bases(self, member: StationDelivery, bases: DeltaBases) -> None:
-        """If a member shares the bases of the group, give it a copy of `bases` instead."""
-        if member.bases is self.bases:
-            member.bases = {**bases}
-        self._descriptors = None
+            readiness.version = object()
 
     def send_at_once(self, data: bytes, send_to_all: SendToAll) -> dict[StationDelivery, int]:
         """Send data that was encoded for the group to all members whose sockets can take it now.
@@ -70,7 +64,7 @@ class Group:
         still have other data to send, or their socket is full or has failed.
         """
         bases, members = self.bases, self.members
-        if self._descriptors is None or self._readiness is not readiness.version:
+        if self._readiness is not readiness.version:
             self._descriptors = [
                 member.outbox.socket.descriptor if member.bases is bases and not member.outbox.queued_bytes else -1
                 for member in members
@@ -80,8 +74,29 @@ class Group:
         return {members[index]: taken for index, taken in shortfalls} if shortfalls else {}
 
 
-class Channel:
-    """One station as its subscribers see it."""
+class Changing:
+    """Something that tasks can wait for until it changes."""
+
+    _changed: trio.Event | None = None
+
+    async def changed(self) -> None:
+        """Wait for the next change."""
+        if self._changed is None:
+            self._changed = trio.Event()
+        await self._changed.wait()
+
+    def notify(self) -> None:
+        """Wake all tasks that are waiting in `changed`."""
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
+
+
+class Channel(Changing):
+    """One station as its subscribers see it.
+
+    It changes when there is something new in its games, their logs, or the state of the station.
+    """
 
     kept_games = 2
     """The number of games that keep their rings after they have ended. These are always the newest ones."""
@@ -109,7 +124,6 @@ class Channel:
         """The live subscribers, by what they want."""
         self.readers: WeakSet[StationReader] = WeakSet()
         """All readers that hold a position in the games, until they are garbage collected."""
-        self._changed: trio.Event | None = None
         self.games: list[Game] = []
         """The known games, oldest first."""
         self.current: Game | None = None
@@ -132,18 +146,6 @@ class Channel:
                 if game.game_id == game_id:
                     return game
         raise NoSuchGame(f"no such game: {game_id}")
-
-    async def changed(self) -> None:
-        """Wait until something changes: the games, their logs or the state of the station."""
-        if self._changed is None:
-            self._changed = trio.Event()
-        await self._changed.wait()
-
-    def notify(self) -> None:
-        """Wake all tasks that are waiting in `changed`."""
-        if self._changed is not None:
-            self._changed.set()
-            self._changed = None
 
     def begin(self, game: Game) -> None:
         """Add a game that has just begun. Unless it is secondary, it becomes the current game.
@@ -233,17 +235,18 @@ class Channel:
         groups = self.groups
         for mode in logs:
             messages, log = logs[mode], game.logs[mode]
+            if messages and messages[0].offset <= log.offset:
+                head = log.head
+                messages = [message for message in messages if message.position > head]
             if not messages:
                 continue
-            head = log.offset, log.count
-            if messages[0].offset <= log.offset:
-                messages = [message for message in messages if message.position > head]
             log.append(messages)
-            if game.catching_up or not messages:
+            if game.catching_up:
                 continue
             for group in groups:
-                if group.view.mode == mode:
-                    self._fan_out(game, messages, head, group)
+                view = group.view
+                if view.mode == mode and (view.delivery == "lossless" or game.role is not _SECONDARY):
+                    self._fan_out(game, messages, group)
             for message in messages:
                 message.forms = None  # the ring keeps each message once, not once per encoding
         if self._changed is not None:
@@ -255,11 +258,11 @@ class Channel:
 
         def tell(member: StationDelivery) -> None:
             if member.delivery == "lossless":
-                self.set_back(member, game)
+                member.set_back(game)
             elif game.in_progress and not game.secondary:
                 member.subscriber.send_status(self.snapshot(game, member.view.mode))
 
-        self._for_each(self._live_subscribers(), tell)
+        self._for_each(tell)
         self.notify()
 
     def turn_to(self, game: Game) -> None:
@@ -275,16 +278,16 @@ class Channel:
             if member.delivery == "lossless":
                 return
             if was_secondary:
-                self.set_back(member, game, START)
+                member.set_back(game, START)
             else:
                 member.subscriber.send_status(self.snapshot(game, member.view.mode))
 
-        self._for_each(self._live_subscribers(), tell)
+        self._for_each(tell)
         self.notify()
 
     def publish_loose(self, message: LogMessage) -> None:
         """Send a diagnostic that doesn't belong to any game."""
-        self._for_each(self._live_subscribers(), lambda member: member.put_loose(message))
+        self._for_each(lambda member: member.put_loose(message))
 
     def publish_state(self, state: dict[str, Any]) -> None:
         """Change the state of the station, and send it to all subscribers together with the summary of its game."""
@@ -292,7 +295,7 @@ class Channel:
         summary = next(about, None)
         self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
         message = self.state_message()
-        self._for_each(self._live_subscribers(), lambda member: member.tell(message))
+        self._for_each(lambda member: member.tell(message))
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
@@ -303,7 +306,7 @@ class Channel:
         """Change the set of the station, and send it to all subscribers."""
         self._set = payload
         message = self.set_message()
-        self._for_each(self._live_subscribers(), lambda member: member.tell(message))
+        self._for_each(lambda member: member.tell(message))
         self.notify()
 
     def set_message(self) -> dict[str, Any] | None:
@@ -313,7 +316,7 @@ class Channel:
     def publish_situation(self, payload: Mapping[str, Any]) -> None:
         """Tell all subscribers about a situation that was found in a game of the station."""
         message = {"type": "situation", "station": self.station, **payload}
-        self._for_each(self._live_subscribers(), lambda member: member.subscriber.send_status(message))
+        self._for_each(lambda member: member.subscriber.send_status(message))
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """Return the `snapshot` message of a game in progress.
@@ -345,81 +348,66 @@ class Channel:
             self.groups = (*self.groups, group)
         group.members.append(member)
         group.share_bases(member)
+        readiness.version = object()
 
     def detach(self, member: StationDelivery) -> None:
-        """Stop sending new messages to the given subscriber."""
+        """Stop sending new messages to the given subscriber, which must be live."""
         for group in self.groups:
-            if group.view.key == member.view.key and member in group.members:
+            if member in group.members:
                 group.members.remove(member)
-                group.separate_bases(member, group.bases)
         self.groups = tuple(group for group in self.groups if group.members)
+        member.bases = {}
+        readiness.version = object()
 
-    def set_back(self, member: StationDelivery, game: Game, position: Position | None = None) -> None:
-        """Detach a subscriber, and let it read `game` from `position` on.
-
-        If you don't pass a position, it continues from where it was in this game.
-        """
-        self.detach(member)
-        member.fall_behind(game, position)
-
-    def _live_subscribers(self) -> list[StationDelivery]:
-        """Return all live subscribers in a new list, because one can leave while we send something to it."""
-        return [member for group in self.groups for member in group.members]
-
-    def _fan_out(self, game: Game, messages: list[LogMessage], head: tuple[int, int], group: Group) -> None:
-        """Send a batch of messages to one group. `head` is the position before the batch."""
+    def _fan_out(self, game: Game, messages: list[LogMessage], group: Group) -> None:
+        """Send a batch of messages to one group."""
         view, members, send_to_all = group.view, group.members, self._send_to_all
-        bases_before = {**group.bases}
-        known = group.bases
-        if game.role is _SECONDARY:
-            members = [member for member in members if member.delivery == "lossless"]
-            known = {}  # it must not replace the bases of the game that is played
-            send_to_all = None
-        if not members:
-            return
-        rest: dict[StationDelivery, int] | None = None
         encoded: list[Chunk] = []
-        data = b""
         try:  # not a `with` block, which would be two more calls for each frame
             # Many frames would not fit into a socket, and may have to be encoded again for some members.
-            is_short = messages[-1].offset - head[0] < _JOINED_BYTES
+            is_short = messages[-1].offset - messages[0].offset < _JOINED_BYTES
             if send_to_all is not None and view.joined is not None and is_short:
                 data = view.joined(messages, self.station, view.types, view.fields)
-                rest = group.send_at_once(data, send_to_all) if data else {}
-            if rest is None or rest:
-                encoded = chunks(view.entries(messages, self.station, game.frames_per_second, known))
-            if rest is None and send_to_all is not None and len(encoded) == 1:
-                data = encoded[0][0]
-                rest = group.send_at_once(data, send_to_all)
+            else:
+                encoded = chunks(view.entries(messages, self.station, game.frames_per_second, group.bases))
+                data = encoded[0][0] if len(encoded) == 1 else b""
+            if not (data or encoded):
+                return
+            if send_to_all is not None and data:
+                taken_bytes = group.send_at_once(data, send_to_all)
+            else:
+                taken_bytes = dict.fromkeys(members, 0)
+            if not taken_bytes:
+                return
+            if not encoded:
+                encoded = chunks(view.entries(messages, self.station, game.frames_per_second, group.bases))
         except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
             error_id = self._containment.caught(error)
             for member in [*members]:  # all of them want these bytes
                 member.subscriber.fail(error_id)
             return
-        if not encoded:
-            return
-        taken_bytes = dict.fromkeys(members, 0) if rest is None else rest
 
         def send(member: StationDelivery) -> None:
             if taken_bytes[member]:
                 member.outbox.keep_rest(data, taken_bytes[member])
                 return
-            if member.bases is known and len(encoded) == 1 and member.outbox.queued_bytes == 0:
-                member.outbox.put(encoded[0][0])  # it keeps the bases of the group
-                return
-            if view.deltas:
-                group.separate_bases(member, bases_before)
-            refused = member.take(encoded)
-            if refused is not None:
-                queued = [message.position for message in messages if message.position < refused.position]
-                self.set_back(member, game, queued[-1] if queued else Position(*head))
-            elif view.deltas:
+            refused = member.take(encoded, group.bases)
+            if refused is None:
                 group.share_bases(member)
+            else:
+                member.set_back(game, Position(refused.offset, refused.count - 1))
 
-        self._for_each(taken_bytes, send)
+        self._for_each(send, taken_bytes)
 
-    def _for_each(self, members: Iterable[StationDelivery], act: Callable[[StationDelivery], None]) -> None:
-        """Call `act` with each subscriber. An unexpected exception only ends the subscription that caused it."""
+    def _for_each(
+        self, act: Callable[[StationDelivery], None], members: Iterable[StationDelivery] | None = None
+    ) -> None:
+        """Call `act` with each of the live subscribers, or with those in `members`.
+
+        An unexpected exception only ends the subscription that caused it.
+        """
+        if members is None:  # a new list, because one can leave while we send something to it
+            members = [member for group in self.groups for member in group.members]
         remaining = iter(members)
         while True:
             with self._containment as contained:
@@ -435,7 +423,7 @@ MessageSource = Callable[[Channel, Start | Cursor, Send], Awaitable[None]]
 """Sends the messages of one type about a station to one subscription, which begins at the cursor, until cancelled."""
 
 
-class OnAir:
+class OnAir(Changing):
     """The station that is on air, with a way to wait until it is another one.
 
     If you want to follow it, remember the station that you showed last, and wait for a different one. This way you
@@ -453,13 +441,12 @@ class OnAir:
         """Whether the operator or the rule chose it, or `None` while no station is on air."""
         self.since: float | None = None
         """Unix time of the last change of the station on air, or `None` if no station was ever on air."""
-        self._changed = trio.Event()
 
     async def other_than(self, station_id: str | None) -> str | None:
         """Wait until a station other than `station_id` is on air, and return it."""
         await trio.lowlevel.checkpoint()
         while self.station_id == station_id:
-            await self._changed.wait()
+            await self.changed()
         return self.station_id
 
     def put(self, station_id: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
@@ -469,8 +456,7 @@ class OnAir:
         if station_id != self.station_id or self.since is None:
             self.since = at
         self.station_id, self.chosen_by = station_id, chosen_by
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        self.notify()
         return True
 
     def message(self) -> dict[str, Any]:
@@ -479,8 +465,11 @@ class OnAir:
         return {"type": "on_air", "station": self.station_id, "by": self.chosen_by, "since": since}
 
 
-class Hub:
-    """All channels, by the names of their stations. You can add and remove channels while the daemon is running."""
+class Hub(Changing):
+    """All channels, by the names of their stations. You can add and remove channels while the daemon is running.
+
+    The hub changes when a channel is added or removed, and when the station on air changes.
+    """
 
     def __init__(self, on_air: OnAir | None = None) -> None:
         """If you don't pass `on_air`, then it isn't possible to subscribe to the station on air."""
@@ -488,22 +477,17 @@ class Hub:
         self.on_air = on_air
         self.sources: dict[str, MessageSource] = {}
         """The sources of the messages that aren't in a log, by their type."""
-        self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:
         """Add a channel. If there is already a channel with this name, it is replaced."""
         self.channels = {**self.channels, channel.station: channel}
-        self._notify()
+        self.notify()
 
     def remove(self, channel: Channel) -> None:
         """Remove a channel. This does nothing if the hub doesn't have it any more."""
         if self.channels.get(channel.station) is channel:
             self.channels = {name: other for name, other in self.channels.items() if other is not channel}
-            self._notify()
-
-    async def changed(self) -> None:
-        """Wait until a channel is added or removed, or until the station on air changes."""
-        await self._changed.wait()
+            self.notify()
 
     def put_on_air(self, station: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
         """Put a station on air, where `at` is the Unix time of the change. Subscriptions that follow the station on air
@@ -513,7 +497,7 @@ class Hub:
         """
         changed = self.on_air is not None and self.on_air.put(station, chosen_by, at)
         if changed:
-            self._notify()
+            self.notify()
         return changed
 
     def check(self, stations: Sequence[str] | None) -> None:
@@ -534,7 +518,3 @@ class Hub:
         """Return an error message about an unknown station. If an id only differs in its case, the message names it."""
         similar = [known for known in self.channels if known.casefold() == name.casefold()]
         return f"no such station: {name}" + (f". Did you mean {similar[0]!r}?" if similar else "")
-
-    def _notify(self) -> None:
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()

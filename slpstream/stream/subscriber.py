@@ -331,42 +331,47 @@ class StationDelivery:
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
         return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]
 
-    def fall_behind(self, game: Game, position: Position | None = None) -> None:
+    def set_back(self, game: Game, position: Position | None = None) -> None:
         """Stop being live. Read `game` from `position` on, and all other live games from their heads on.
 
-        If `position` is `None`, the reader continues where it was in `game`. The channel must have detached the
-        subscriber before it calls this.
+        If you don't pass a position, the reader continues where it was in `game`.
         """
         if self.reader.live:
+            self.channel.detach(self)
             self.reader.fall_behind(game, position)
             self._behind.set()
 
-    def take(self, chunks: Iterable[Chunk]) -> LogMessage | None:
-        """Send some chunks of messages, or queue them if there is unsent data.
+    def take(self, chunks: Iterable[Chunk], shared: DeltaBases) -> LogMessage | None:
+        """Send some chunks of messages, or queue them if there is unsent data. `shared` are the bases of the group.
 
         If the subscriber is lossless and runs out of room, this stops and returns the message that didn't fit.
         """
         station = self.channel.station
         for data, entries in chunks:
             if self.outbox.queued_bytes == 0:
-                self.outbox.put(b"".join(map(self._read, entries)) if self.view.deltas else data)
+                self.outbox.put(data if self.bases is shared else b"".join(map(self._read, entries)))
                 continue
+            if (
+                self.delivery == "conflate" and self.view.deltas
+            ):  # these can be dropped, so no delta can be based on them
+                queued = {entry.message.type for entry in entries}
+                self.bases = {kind: base for kind, base in self.bases.items() if kind not in queued}
             for entry in entries:
                 if self.delivery == "conflate":
-                    self.bases.pop(entry.message.type, None)  # it can still be dropped, so no delta can be based on it
-                readable = self.view.readable(entry, self.bases, station)
+                    readable = entry.data if entry.before is None else self.view.whole(entry.message, station)
+                else:
+                    readable = entry.data if self.bases is shared else self._read(entry)
                 if not self.subscriber.put(readable, entry.message, station):
                     return entry.message
-                if self.delivery == "lossless" and entry.base is not None:
-                    self.bases[entry.message.type] = entry.base
         return None
 
     def _read(self, entry: Entry) -> bytes:
-        """Return the bytes of an entry that is going to be sent, and note its base."""
-        data = self.view.readable(entry, self.bases, self.channel.station)
+        """Return the bytes of an entry for the bases of this subscriber, and note its base."""
+        kind = entry.message.type
+        fits = entry.before is None or self.bases.get(kind) == entry.before
         if entry.base is not None:
-            self.bases[entry.message.type] = entry.base
-        return data
+            self.bases[kind] = entry.base
+        return entry.data if fits else self.view.whole(entry.message, self.channel.station)
 
     def put_loose(self, message: LogMessage) -> None:
         """Queue a diagnostic that doesn't belong to any game, if the subscription wants it."""

@@ -18,7 +18,7 @@ import msgspec
 from slpstream.model.delta import DELTA_TYPES, Image
 from slpstream.model.messages import FramesMode, LogMessage, Position, cut_entry
 from slpstream.model.topics import TOPIC_OF_TYPE
-from slpstream.stream.subscription import Subscription
+from slpstream.stream.subscription import Delivery, Subscription
 
 CHUNK_BYTES = 64 * 1024
 """A socket usually takes this much in one write."""
@@ -136,9 +136,10 @@ class View:
 
     def __init__(self, subscription: Subscription, encoding: Encoding) -> None:
         self.mode: FramesMode = subscription.frames
+        self.delivery: Delivery = subscription.delivery
         self.key: Hashable = (
             encoding.key, subscription.frames, subscription.topics, subscription.finality, subscription.rate,
-            subscription.fields,
+            subscription.fields, subscription.delivery,
         )  # fmt: skip
         self._encoding = encoding
         self.deltas = encoding if isinstance(encoding, DeltaEncoding) else None
@@ -175,11 +176,6 @@ class View:
             data = self.whole(message, station) if before is None else deltas.follow(base, before, station)
             entries.append(Entry(data, message, before, base))
         return entries
-
-    def readable(self, entry: Entry, known: DeltaBases, station: str) -> bytes:
-        """Return the bytes of an entry for a subscriber with these bases, which gets a whole message if it needs it."""
-        fits = entry.before is None or known.get(entry.message.type) == entry.before
-        return entry.data if fits else self.whole(entry.message, station)
 
     def whole(self, message: LogMessage, station: str) -> bytes:
         """Encode a wanted message as a whole. The message remembers the result for other subscribers."""

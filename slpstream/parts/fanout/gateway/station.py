@@ -65,18 +65,20 @@ class GatewayChannel(Channel):
 
         Lossless subscribers don't have to do this, because they already got it while it was secondary.
         """
-        for subscriber in self._live_subscribers():
-            if subscriber.view.mode == mode and subscriber.delivery != "lossless":
-                self.set_back(subscriber, game, START)
+        for group in self.groups:
+            if group.view.mode == mode and group.view.delivery != "lossless":
+                for subscriber in [*group.members]:
+                    subscriber.set_back(game, START)
 
     def interrupt(self, game: Game, mode: FramesMode, before: Position) -> None:
         """Make live subscribers read from the broker, because messages are missing between the end of the log and
         `before`.
         """
         log = game.logs[mode]
-        for subscriber in self._live_subscribers():
-            if subscriber.view.mode == mode:
-                self.set_back(subscriber, game, log.head)
+        for group in self.groups:
+            if group.view.mode == mode:
+                for subscriber in [*group.members]:
+                    subscriber.set_back(game, log.head)
         log.forget()
         log.head = log.dropped_through = max(before, log.head)
 
