@@ -190,20 +190,17 @@ class Channel(Changing):
         A dropped game isn't lost. If it is looked up, we find it again through its file, as an archived game.
         """
         behind = [reader for reader in self.readers if not reader.live]
-        dropped: list[Game] = []
-        secondary: set[Game] = set()
+        dropped: set[Game] = set()
         keeps_one = False
-        for game in self.games[: max(0, len(self.games) - KNOWN_GAMES)]:
+        for game in self.games[:-KNOWN_GAMES]:
             if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
                 keeps_one = True
-            elif not keeps_one:
-                dropped.append(game)
-            elif game.secondary:
-                secondary.add(game)  # any other game would then sort before the one that is kept
-        self.games = [game for game in self.games[len(dropped) :] if game not in secondary]
-        if dropped or secondary:
+            elif game.secondary or not keeps_one:  # any other game would then sort before the one that is kept
+                dropped.add(game)
+        if dropped:
+            self.games = [game for game in self.games if game not in dropped]
             for reader in self.readers:
-                reader.drop(dropped, secondary)
+                reader.drop(dropped)
 
     def take_back(self, game: Game) -> None:
         """Resume a game that was left or lost.
@@ -234,14 +231,8 @@ class Channel(Changing):
         """
         groups = self.groups
         for mode in logs:
-            messages, log = logs[mode], game.logs[mode]
-            if messages and messages[0].offset <= log.offset:
-                head = log.head
-                messages = [message for message in messages if message.position > head]
-            if not messages:
-                continue
-            log.append(messages)
-            if game.catching_up:
+            messages = game.logs[mode].append(logs[mode])
+            if game.catching_up or not messages:
                 continue
             for group in groups:
                 view = group.view

@@ -60,25 +60,24 @@ class GameLog:
         self.size_bytes = 0
         """Approximately how much memory the ring uses."""
         self.dropped_through = START
-        """Position of the newest message that the ring has dropped."""
-        self.offset, self.count = START
-        """The parts of `head`. Each frame changes them, but hardly anybody asks for the position."""
+        """Position of the newest message that is not in the ring any more. If the ring is empty, it is the `head`."""
         self.newest: dict[str, LogMessage] = {}
         """The newest message of each type."""
 
     @property
     def head(self) -> Position:
         """Position of the newest message."""
-        return Position(self.offset, self.count)
+        return self._messages[-1].position if self._messages else self.dropped_through
 
-    @head.setter
-    def head(self, position: Position) -> None:
-        self.offset, self.count = position
+    def append(self, messages: list[LogMessage]) -> list[LogMessage]:
+        """Append messages, which must be in order, and return them. Those that the log already has are left out.
 
-    def append(self, messages: Sequence[LogMessage]) -> None:
-        """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped."""
-        if not messages:
-            return
+        If this exceeds the size limit, the oldest messages are dropped.
+        """
+        newest = self._messages[-1] if self._messages else self.dropped_through
+        if messages and messages[0].offset <= newest.offset:
+            head = self.head
+            messages = [message for message in messages if message.position > head]
         self._messages += messages
         for message in messages:
             content, kind = message.content, message.type
@@ -91,9 +90,9 @@ class GameLog:
                 size_bytes += len(content)
             self._sizes_bytes += (size_bytes,)
             self.size_bytes += size_bytes
-        self.offset, self.count = message.offset, message.count
         if self.size_bytes > self._ring_bytes:
             self._drop_oldest()
+        return messages
 
     def _drop_oldest(self) -> None:
         """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
@@ -118,9 +117,9 @@ class GameLog:
 
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""
+        self.dropped_through = self.head
         self._messages, self._sizes_bytes, self.size_bytes = [], [], 0
         self.newest = {kind: message for kind, message in self.newest.items() if kind not in DROPPABLE_TYPES}
-        self.dropped_through = self.head
 
 
 class Role(Enum):

@@ -9,7 +9,7 @@ that.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -54,9 +54,6 @@ class ConsumerOffsets:
 
     def __init__(self, offsets: Sequence[ConsumerOffset] = ()) -> None:
         self._offsets = {offset.cursor.game_id: offset for offset in offsets}
-
-    def __len__(self) -> int:
-        return len(self._offsets)
 
     @property
     def offsets(self) -> list[ConsumerOffset]:
@@ -204,14 +201,14 @@ class LogConsumer:
         again for a while before it skips the file and reports it, because a network share can be unavailable for some
         time, and because the process might have too many open files.
         """
-        tries: Counter[Game] = Counter()
+        tries = 0
         while True:
             try:
                 unread = await reader.next()
             except CursorGone as error:
                 game = reader.stuck_in
-                tries[game] += 1
-                if game.stopped == "lost" or tries[game] == _TRIES:
+                tries += 1
+                if game.stopped == "lost" or tries == _TRIES:
                     reader.skip(game)
                     return ConsumedBatch(game.game_id, (), error.what)
                 await trio.sleep(RETRY_SECONDS)
@@ -227,4 +224,4 @@ class LogConsumer:
             wanted = messages if self._all else [m for m in messages if m.type in self._types]
             if wanted:
                 return ConsumedBatch(game.game_id, wanted)
-            tries.clear()
+            tries = 0

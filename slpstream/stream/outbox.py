@@ -15,10 +15,9 @@ from typing import Protocol
 
 
 class _Readiness:
-    """Notices when any socket is closed, or any outbox becomes empty or stops being so.
+    """Notices when any socket is closed, an outbox becomes empty or stops being so, or a group changes.
 
-    Until then, the fan-out can write to the same descriptors again, without asking a thousand connections for each
-    frame.
+    Until then, the fan-out writes to the same descriptors again, without asking a thousand connections for each frame.
     """
 
     version = object()
@@ -152,7 +151,7 @@ class Outbox:
         """
         self._rest = b""
         self.clear()
-        self.socket = _CLOSED
+        self.socket = _Closed()
         self._wake_writer = self._on_missed = lambda: None
         self._tell_missed = lambda missed: b""
 
@@ -186,6 +185,3 @@ class _Closed:
 
     def write_now(self, data: bytes | memoryview) -> int:
         return len(data)
-
-
-_CLOSED = _Closed()

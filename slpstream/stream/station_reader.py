@@ -180,15 +180,15 @@ class StationReader:
             return False
         return game.archived or self.position(game) < game.logs[self.mode].head
 
-    def drop(self, oldest: Sequence[Game], secondary: Collection[Game]) -> None:
-        """Forget games that the station has dropped: its oldest ones, and secondary ones among the later games.
+    def drop(self, games: Collection[Game]) -> None:
+        """Forget games that the station has dropped.
 
-        The reader begins after the oldest ones, so that there is nothing to read again if they are looked up later.
+        The reader begins with the oldest remaining game, so that there is nothing to read again if they are looked up.
         """
-        if oldest and self._first_order <= oldest[-1].order:
-            ordinal, place, name = oldest[-1].order
-            self.first = (ordinal, place, name + "\0")
-        for game in (*oldest, *secondary):
+        oldest = self._channel.games[0].order
+        if self._first_order < oldest:
+            self.first = oldest
+        for game in games:
             self.positions.pop(game, None)
             self._exhausted.discard(game)
             self._reported_lost.discard(game)

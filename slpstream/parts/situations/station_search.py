@@ -94,10 +94,10 @@ class StationSearch:
             for game, search, found in self._search(wanted, batch, games):
                 for payload in await self._wanted_payloads(batch.game_id, game, search, found):
                     await self._keep(channel, batch.game_id, payload)
-            was_over = len(_over(offsets))
+            was_over = len(_over(offsets).offsets)
             offsets.note(batch)
             over = _over(offsets)
-            if len(over) != was_over:
+            if len(over.offsets) != was_over:
                 index.remember(key, over.dump())
 
     async def _keep(self, channel: Channel, game_id: str, payload: dict[str, Any]) -> None:

@@ -80,7 +80,7 @@ class GatewayChannel(Channel):
                 for subscriber in [*group.members]:
                     subscriber.set_back(game, log.head)
         log.forget()
-        log.head = log.dropped_through = max(before, log.head)
+        log.dropped_through = max(before, log.head)
 
 
 class _BrokerLogReader:
@@ -186,7 +186,7 @@ class GatewayStation:
                 messages = await self.histories[mode].last_few(game.game_id)
             if messages:
                 log = game.logs[mode]
-                log.head = log.dropped_through = just_before(messages[0].position)
+                log.dropped_through = just_before(messages[0].position)
                 log.append(messages)
             self._known.add((game, mode))
         game.logs["live"].newest["game_start"] = start
@@ -290,7 +290,7 @@ class GatewayStation:
         if (game, mode) not in self._known:
             self._known = {(g, m) for g, m in self._known if g in channel.games}
             self._known.add((game, mode))
-            log.head = log.dropped_through = turn.after
+            log.dropped_through = turn.after
             if not turn.aside and any(earlier.aside for earlier in self.histories[mode].of_game(turn.game_id)):
                 channel.read_from_start(game, mode)
         elif turn.after > log.head or mode in self._doubted:
@@ -325,7 +325,7 @@ class GatewayStation:
             if missed and all(game.game_id != turn.game_id for game in channel.games):
                 game = self._game(turn.game_id)
                 log = game.logs[mode]
-                log.head = log.dropped_through = _BEFORE_ALL
+                log.dropped_through = _BEFORE_ALL
                 self._known.add((game, mode))
                 self._begin(game, aside=turn.aside)
 
