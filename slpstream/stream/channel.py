@@ -248,7 +248,7 @@ class Channel(Changing):
         game.go_live()
 
         def tell(member: StationDelivery) -> None:
-            if member.delivery == "lossless":
+            if member.view.delivery == "lossless":
                 member.set_back(game)
             elif game.in_progress and not game.secondary:
                 member.subscriber.send_status(self.snapshot(game, member.view.mode))
@@ -266,7 +266,7 @@ class Channel(Changing):
         self.current = game
 
         def tell(member: StationDelivery) -> None:
-            if member.delivery == "lossless":
+            if member.view.delivery == "lossless":
                 return
             if was_secondary:
                 member.set_back(game, START)

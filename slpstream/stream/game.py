@@ -164,10 +164,7 @@ class Game:
 
     @property
     def archived(self) -> bool:
-        """Whether all we know about the game comes from its file.
-
-        In this case, its rings are empty, and `log_reader` has everything.
-        """
+        """Whether all we know about the game comes from its file, so that its rings are empty."""
         return self.order[0] == 0
 
     @property

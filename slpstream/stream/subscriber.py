@@ -24,7 +24,7 @@ from slpstream.stream.channel import Channel, Hub, MessageSource
 from slpstream.stream.game import FIRST_PLAYED, Game
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.station_reader import StationReader
-from slpstream.stream.subscription import Delivery, Start, Subscription
+from slpstream.stream.subscription import Start, Subscription
 from slpstream.stream.view import Chunk, DeltaBases, Encoding, Entry, View
 from slpstream.system.internal_errors import InternalErrors
 
@@ -39,7 +39,6 @@ class Subscriber:
         self.view = View(subscription, encoding)
         self._encode_status = encoding.status
         self.outbox = outbox
-        self.delivery: Delivery = subscription.delivery
         self.sources: dict[str, MessageSource] = {}
         self._stations: list[StationDelivery] = []
         self._possible_owners = 0  # stations that may still own the cursor
@@ -51,8 +50,7 @@ class Subscriber:
         self._left = False
 
     async def run(self, hub: Hub, errors: InternalErrors) -> SubscriberError | None:
-        """Follow the wanted channels, and return the error that ends the subscription. Until then, it is fine if
-        channels appear or disappear.
+        """Follow the wanted channels, which can appear and disappear. Returns the error that ends the subscription.
 
         The error can be a `NoSuchGame`, `CursorGone` or `TooSlow`. If the reason is a bug, you get a
         `SubscriptionFailed`. With `strict` errors, the bug is raised instead.
@@ -93,8 +91,8 @@ class Subscriber:
                 start: Start | Cursor | None = subscription.cursor_of(channel.station)
                 if is_late:
                     start = self._late_start(channel.station, left_at.get(channel.station))
-                self._stations.append(StationDelivery(self, channel, start, is_late=is_late))
-                nursery.start_soon(self._stations[-1].run)
+                self._stations.append(StationDelivery(self, channel))
+                nursery.start_soon(self._stations[-1].run, start, is_late)
             is_late = True
             await hub.changed()
 
@@ -107,7 +105,7 @@ class Subscriber:
         subscription = self.subscription
         # A station that returns on air begins live: its messages in between were not wanted.
         is_named = subscription.stations is None or station in subscription.stations
-        if self.delivery == "conflate" or not is_named:
+        if self.view.delivery == "conflate" or not is_named:
             return "start" if subscription.cursor_of(station) == "start" else "live"
         cursor = left_at or subscription.cursors.get(station)
         return cursor if isinstance(cursor, Cursor) else None
@@ -152,7 +150,7 @@ class Subscriber:
         if self._left:
             return
         data = self._encode_status(payload)
-        if self.delivery == "conflate":
+        if self.view.delivery == "conflate":
             self._put(data, None)
         elif self._late or not self.outbox.put(data):
             # `on_air` messages replace each other whatever their station. The newest message of a key is sent last.
@@ -167,7 +165,7 @@ class Subscriber:
         If a status message is already waiting for room, then log messages have to wait too, because it might be the
         snapshot that comes before them.
         """
-        if self.delivery == "lossless":
+        if self.view.delivery == "lossless":
             return not self._late and self.outbox.put(data)
         droppable = message.type in DROPPABLE_TYPES
         self._put(data, (station, message.game_id, message.type) if droppable else None)
@@ -184,7 +182,7 @@ class Subscriber:
     async def send_unlogged(self, kind: str, station: str, payload: Mapping[str, Any]) -> None:
         """Send a message that isn't in a log. A slow conflating subscriber only gets the newest of its type."""
         data = self._encode_status({"type": kind, "station": station, **payload})
-        if self.delivery == "lossless":
+        if self.view.delivery == "lossless":
             await self.put_slowly(data)
         else:
             self._put(data, (station, kind))
@@ -211,41 +209,34 @@ class StationDelivery:
     it messages as soon as they are published.
     """
 
-    def __init__(
-        self, subscriber: Subscriber, channel: Channel, start: Start | Cursor | None, *, is_late: bool = False
-    ) -> None:
-        """`start` is where to begin, where `None` stands for the first game that was played.
-
-        A station `is_late` if it appeared after the subscription had begun.
-        """
+    def __init__(self, subscriber: Subscriber, channel: Channel) -> None:
         self.subscriber = subscriber
         self.channel = channel
         self.view = subscriber.view
         self.outbox = subscriber.outbox
-        self.delivery = subscriber.delivery
         self.bases: DeltaBases = {}
         """The bases of deltas that this subscriber has. If they are those of its group, it is the same dictionary."""
-        self._start = start
-        self._is_late = is_late
-        self.reader = StationReader(channel, self.view.mode, reads_secondary=self.delivery == "lossless")
+        self.reader = StationReader(channel, self.view.mode, reads_secondary=self.view.delivery == "lossless")
         self._told: dict[str, dict[str, Any]] = {}  # the last status messages, by their type
         self._behind = trio.Event()
         self._scope = trio.CancelScope()
 
-    async def run(self) -> None:
-        """Find out where to begin, and then catch up whenever the subscriber isn't live."""
+    async def run(self, start: Start | Cursor | None, is_late: bool) -> None:
+        """Begin at `start`, where `None` stands for the first game that was played, and then catch up whenever the
+        subscriber isn't live. A station `is_late` if it appeared after the subscription had begun.
+        """
         with self._scope:
             try:
                 self._tell_status()
                 while not self.channel.settled:
                     await self.channel.changed()
-                await self._begin()
+                await self._begin(start, is_late=is_late)
                 asked = self.subscriber.subscription.cursor_of(self.channel.station)
-                start: Start | Cursor = self.reader.cursor() or ("start" if asked == "start" else "live")
+                begun: Start | Cursor = self.reader.cursor() or ("start" if asked == "start" else "live")
                 async with trio.open_nursery() as nursery:
                     for kind, source in self.subscriber.sources.items():
                         send = partial(self.subscriber.send_unlogged, kind, self.channel.station)
-                        nursery.start_soon(source, self.channel, start, send)
+                        nursery.start_soon(source, self.channel, begun, send)
                     while True:
                         await self._catch_up()
                         await self._behind.wait()
@@ -273,14 +264,14 @@ class StationDelivery:
         self.tell(self.channel.state_message())
         self.tell(self.channel.set_message())
 
-    async def _begin(self) -> None:
-        """Find out where to begin. Raises `NoSuchGame` or `CursorGone` if that isn't possible."""
-        start, channel, reader = self._start, self.channel, self.reader
+    async def _begin(self, start: Start | Cursor | None, *, is_late: bool) -> None:
+        """Raises `NoSuchGame` or `CursorGone` if it isn't possible to begin there."""
+        channel, reader = self.channel, self.reader
         if isinstance(start, Cursor):
             try:
                 await reader.resume_after(await channel.locate(start.game_id), start)
             except NoSuchGame as error:
-                if self._is_late:
+                if is_late:
                     start = None
                 elif channel.station in self.subscriber.subscription.cursors:
                     raise
@@ -326,7 +317,7 @@ class StationDelivery:
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
         """Return the messages to send. A conflating subscriber only gets the newest of each droppable type."""
-        if self.delivery == "lossless":
+        if self.view.delivery == "lossless":
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
         return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]
@@ -351,13 +342,12 @@ class StationDelivery:
             if self.outbox.queued_bytes == 0:
                 self.outbox.put(data if self.bases is shared else b"".join(map(self._read, entries)))
                 continue
-            if (
-                self.delivery == "conflate" and self.view.deltas
-            ):  # these can be dropped, so no delta can be based on them
+            if self.view.delivery == "conflate" and self.view.deltas:
+                # What is queued can be dropped, so no delta can be based on it.
                 queued = {entry.message.type for entry in entries}
                 self.bases = {kind: base for kind, base in self.bases.items() if kind not in queued}
             for entry in entries:
-                if self.delivery == "conflate":
+                if self.view.delivery == "conflate":
                     readable = entry.data if entry.before is None else self.view.whole(entry.message, station)
                 else:
                     readable = entry.data if self.bases is shared else self._read(entry)
