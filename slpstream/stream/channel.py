@@ -170,9 +170,7 @@ class Channel(Changing):
         self.games.sort(key=lambda game: game.order)
 
     def retire(self, game: Game, mtime_ns: int, name: str) -> None:
-        """Archive a game, because after reading its file to the end, we know that it was over before the daemon
-        started.
-        """
+        """Archive a game that was over before the daemon started, as we know once its file was read to its end."""
         game.order = (0, mtime_ns, name)
         if game.secondary:  # it was played earlier, not while another game was played
             game.role = Role.RECORDED
@@ -184,8 +182,7 @@ class Channel(Changing):
             self.current = next((known for known in known_games if not (known.archived or known.secondary)), None)
 
     def drop_oldest(self, followed: Container[Game | None]) -> None:
-        """Drop the oldest games if there are too many, but keep those that are in `followed` or that a reader still
-        needs.
+        """Drop the oldest games if there are too many, except for those in `followed` and those that a reader needs.
 
         A dropped game isn't lost. If it is looked up, we find it again through its file, as an archived game.
         """
@@ -203,10 +200,7 @@ class Channel(Changing):
                 reader.drop(dropped)
 
     def take_back(self, game: Game) -> None:
-        """Resume a game that was left or lost.
-
-        If it was dropped in the meantime, it gets back its old place in the order.
-        """
+        """Resume a game that was left or lost. If it was dropped since, it gets back its old place in the order."""
         game.resume()
         if game not in self.games:
             self.games.append(game)
@@ -257,10 +251,9 @@ class Channel(Changing):
         self.notify()
 
     def turn_to(self, game: Game) -> None:
-        """Make a game that is already known the current one, and send the live subscribers a snapshot of it.
+        """Make a game that is already known the current one, and send the conflating subscribers a snapshot of it.
 
-        If the game was secondary until now, the conflating subscribers haven't received any of its messages, so in this
-        case they begin to read it from its start instead.
+        If it was secondary until now, they haven't received any of its messages, so they read it from its start.
         """
         was_secondary, game.role = game.secondary, Role.PLAYED
         self.current = game
@@ -329,10 +322,7 @@ class Channel(Changing):
         return payload
 
     def attach(self, member: StationDelivery) -> None:
-        """Start to send new messages to the given subscriber.
-
-        Before you call this, it must have reached the head of every log.
-        """
+        """Start to send new messages to a subscriber, which must have reached the head of every log."""
         group = next((group for group in self.groups if group.view.key == member.view.key), None)
         if group is None:
             group = Group(member.view)
@@ -415,14 +405,10 @@ MessageSource = Callable[[Channel, Start | Cursor, Send], Awaitable[None]]
 
 
 class OnAir(Changing):
-    """The station that is on air, with a way to wait until it is another one.
+    """The station that is on air.
 
-    If you want to follow it, remember the station that you showed last, and wait for a different one. This way you
-    can't miss a change, no matter how long you were busy in between:
-
-        station_id = None
-        while True:
-            station_id = await on_air.other_than(station_id)
+    If you want to follow it, remember the station that you showed last, and wait for a different one with `other_than`.
+    This way you can't miss a change, no matter how long you were busy in between.
     """
 
     def __init__(self) -> None:
@@ -481,11 +467,7 @@ class Hub(Changing):
             self.notify()
 
     def put_on_air(self, station: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
-        """Put a station on air, where `at` is the Unix time of the change. Subscriptions that follow the station on air
-        switch to it.
-
-        Returns whether this changed anything.
-        """
+        """Like `OnAir.put`. Subscriptions that follow the station on air switch to it."""
         changed = self.on_air is not None and self.on_air.put(station, chosen_by, at)
         if changed:
             self.notify()

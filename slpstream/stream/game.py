@@ -149,8 +149,7 @@ class Game:
         """The neutral summary, as far as the game has been read live."""
         self.frames_per_second = 60
         self.catching_up = False
-        """Whether we are still reading a file that is older than the daemon to its end, so that nothing in it is live.
-        """
+        """Whether the file is older than the daemon and was not read to its end yet, so that nothing in it is live."""
         self.stopped: Literal["left", "lost"] | None = None
         """Why we don't follow the file any more.
 

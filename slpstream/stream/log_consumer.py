@@ -1,10 +1,9 @@
 """A lossless subscriber inside the daemon. Outputs use it to read the logs of a station.
 
-A log consumer doesn't queue anything. It has a position in each game and fetches messages when you ask for them, from
-the ring or, if you were slow, from the file. You should store `ConsumerOffsets` together with your results. If you pass
-these offsets to another consumer after a restart, it continues where the first one stopped, and goes through all games
-that were played in the meantime. If some messages can't be read any more, they are skipped, and you get a report about
-that.
+A log consumer doesn't queue anything. It fetches messages when you ask for them. You should store `ConsumerOffsets`
+together with your results. If you pass these offsets to another consumer after a restart, it continues where the first
+one stopped, and goes through all games that were played in the meantime. If some messages can't be read any more, they
+are skipped, and you get a report about that.
 """
 
 from __future__ import annotations
@@ -114,7 +113,6 @@ class LogConsumer:
         self._channel = channel
         self._frames = frames
         self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in topics)
-        self._all = len(self._types) == len(TOPIC_OF_TYPE)
         self._offsets = offsets
         self._start: Start = start
         self._collect_seconds = collect_seconds
@@ -198,8 +196,7 @@ class LogConsumer:
         """Return the next batch, or `None` if there's nothing to read.
 
         In the second case, there was no checkpoint after the heads were compared. If a file can't be read, this tries
-        again for a while before it skips the file and reports it, because a network share can be unavailable for some
-        time, and because the process might have too many open files.
+        again for a while before it skips and reports it. The reason can be a network share, or too many open files.
         """
         tries = 0
         while True:
@@ -221,7 +218,7 @@ class LogConsumer:
             reader.positions[game] = reader.resumed[game.game_id] = messages[-1].position
             while len(reader.resumed) > _REMEMBERED_GAMES:
                 del reader.resumed[next(iter(reader.resumed))]
-            wanted = messages if self._all else [m for m in messages if m.type in self._types]
+            wanted = [message for message in messages if message.type in self._types]
             if wanted:
                 return ConsumedBatch(game.game_id, wanted)
             tries = 0

@@ -1,8 +1,6 @@
-"""A reader that works its way through the logs of a station.
+"""A reader with which subscribers that catch up, and outputs, read the logs of a station at their own pace.
 
-Subscribers that catch up, and outputs (by way of `log_consumer`), read the logs at their own pace. To do this, they use
-a `StationReader`, which remembers a position in each game and fetches the messages after it. These come from the ring
-or, if the ring has already dropped them, from the file.
+The messages come from the ring of a game or, if the ring has already dropped them, from its file.
 """
 
 from __future__ import annotations
@@ -169,9 +167,7 @@ class StationReader:
         return messages or None
 
     def waits_for(self, game: Game) -> bool:
-        """Whether the log of the game still has to grow until it reaches the position of this reader, or the end of its
-        file.
-        """
+        """Whether the log still has to grow until it reaches the position of this reader, or the end of its file."""
         return game.catching_up or (not game.archived and self.position(game) > game.logs[self.mode].head)
 
     def needs(self, game: Game) -> bool:
@@ -203,10 +199,7 @@ class StationReader:
             self.first = order
 
     def go_live(self) -> None:
-        """Become live, which means that from now on the channel sends you the new messages of all games.
-
-        This includes older games that continue.
-        """
+        """Become live: from now on, the channel sends you the new messages of all games, including older ones."""
         self.take_back(FIRST_PLAYED)
         self.live = True
 
@@ -225,10 +218,7 @@ class StationReader:
         self.positions = positions
 
     def skip(self, game: Game) -> None:
-        """Skip the part of a game that can't be read, and continue with the messages that are still in the ring.
-
-        It isn't reported any more that the game was lost.
-        """
+        """Skip the part of a game that can't be read, and continue in the ring. Its loss isn't reported any more."""
         self._reported_lost.add(game)
         if game.archived:
             self._exhausted.add(game)
