@@ -127,17 +127,15 @@ class LogConsumer:
             self._reader = await self._begin()
         if self._reports:
             return self._reports.popleft()
-        waited = False
-        while True:
-            batch = await self._next(self._reader)
-            if batch is not None:
-                if not waited:
-                    await trio.lowlevel.checkpoint()
-                return batch
-            waited = True
+        batch = await self._next(self._reader)
+        if batch is not None:
+            await trio.lowlevel.checkpoint()
+        while batch is None:
             await self._channel.changed()
             if self._collect_seconds:
                 await trio.sleep(self._collect_seconds)
+            batch = await self._next(self._reader)
+        return batch
 
     async def _begin(self) -> StationReader:
         reader = StationReader(self._channel, self._frames)

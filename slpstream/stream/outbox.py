@@ -111,10 +111,8 @@ class Outbox:
                 return False
             self._miss()
             return True
-        if key is None:
-            self._queue[object()] = data
-        else:
-            self._queue[key] = data
+        self._queue[object() if key is None else key] = data
+        if key is not None:
             self._droppable[key] = None
         self.queued_bytes += len(data)
         self._wake_writer()

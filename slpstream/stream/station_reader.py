@@ -97,6 +97,8 @@ class StationReader:
 
     def position(self, game: Game) -> Position:
         """Return the position of the reader in the given game."""
+        if self.live and not (game.archived or game.catching_up):
+            return game.logs[self.mode].head
         position = self.positions.get(game) or self.resumed.get(game.game_id)
         if position is None:
             # An archived game whose file has grown is another `Game` with the same log.
@@ -107,8 +109,7 @@ class StationReader:
     def cursor(self) -> Cursor | None:
         """Return the cursor of the reader in the newest game from which it has read something."""
         for game in reversed(self.games()):
-            at_head = self.live and not game.archived
-            position = game.logs[self.mode].head if at_head else self.position(game)
+            position = self.position(game)
             if position > START:
                 return Cursor(game.game_id, self.mode, position)
         return None
@@ -208,13 +209,9 @@ class StationReader:
 
         If `position` is `None`, the position in `game` stays as it is.
         """
-        self.live = False
         positions = {other: self.position(other) for other in self._channel.games}
-        for other in positions:
-            if not (other.archived or other.catching_up or other is game):
-                positions[other] = other.logs[self.mode].head
-        if position is not None:
-            positions[game] = position
+        self.live = False
+        positions[game] = self.position(game) if position is None else position
         self.positions = positions
 
     def skip(self, game: Game) -> None:
