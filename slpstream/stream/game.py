@@ -26,7 +26,6 @@ Order = tuple[int, int, str]
 FIRST_PLAYED: Order = (1, 0, "")
 """Sort key of the first game that the daemon saw begin."""
 
-_position = attrgetter("position")
 _SPARE_PART = 16
 """A full log drops a sixteenth at a time."""
 
@@ -113,7 +112,7 @@ class GameLog:
             return []
         if position < self.dropped_through:
             return None
-        return self._messages[bisect_right(self._messages, position, key=_position) :]
+        return self._messages[bisect_right(self._messages, position, key=attrgetter("position")) :]
 
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""

@@ -20,7 +20,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
-from slpstream.stream.channel import Channel, Hub, MessageSource
+from slpstream.stream.channel import Changing, Channel, Hub, MessageSource
 from slpstream.stream.game import FIRST_PLAYED, Game
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.station_reader import StationReader
@@ -43,7 +43,7 @@ class Subscriber:
         self._stations: list[StationDelivery] = []
         self._possible_owners = 0  # stations that may still own the cursor
         self._told_on_air: dict[str, Any] | None = None
-        self._drained = trio.Event()
+        self._drained = Changing()
         self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
         self._failed = trio.Event()
         self._failure: SubscriberError | None = None  # the reason, unless the connection is too slow
@@ -174,9 +174,7 @@ class Subscriber:
     async def put_slowly(self, data: bytes) -> None:
         """Wait until the outbox is empty, and then queue a message that was read back from the log."""
         while not self.outbox.empty or self._left:
-            if self._drained.is_set():
-                self._drained = trio.Event()
-            await self._drained.wait()
+            await self._drained.changed()
         self.outbox.put(data)
 
     async def send_unlogged(self, kind: str, station: str, payload: Mapping[str, Any]) -> None:
@@ -193,7 +191,7 @@ class Subscriber:
         late, self._late = self._late, {}
         for data in late.values():
             self.outbox.put(data)
-        self._drained.set()
+        self._drained.notify()
 
     def _put(self, data: bytes, key: Hashable) -> None:
         # After a message that did not fit, nothing more is sent: a cursor promises that all earlier messages were sent.
@@ -218,7 +216,7 @@ class StationDelivery:
         """The bases of deltas that this subscriber has. If they are those of its group, it is the same dictionary."""
         self.reader = StationReader(channel, self.view.mode, reads_secondary=self.view.delivery == "lossless")
         self._told: dict[str, dict[str, Any]] = {}  # the last status messages, by their type
-        self._behind = trio.Event()
+        self._behind = Changing()
         self._scope = trio.CancelScope()
 
     async def run(self, start: Start | Cursor | None, is_late: bool) -> None:
@@ -239,7 +237,7 @@ class StationDelivery:
                         nursery.start_soon(source, self.channel, begun, send)
                     while True:
                         await self._catch_up()
-                        await self._behind.wait()
+                        await self._behind.changed()
             finally:
                 self.leave()
 
@@ -291,7 +289,6 @@ class StationDelivery:
 
     async def _catch_up(self) -> None:
         """Read every game until all heads are reached, and then become live."""
-        self._behind = trio.Event()
         reader = self.reader
         while True:
             self._tell_status()
@@ -330,7 +327,7 @@ class StationDelivery:
         if self.reader.live:
             self.channel.detach(self)
             self.reader.fall_behind(game, position)
-            self._behind.set()
+            self._behind.notify()
 
     def take(self, chunks: Iterable[Chunk], shared: DeltaBases) -> LogMessage | None:
         """Send some chunks of messages, or queue them if there is unsent data. `shared` are the bases of the group.
