@@ -1,14 +1,13 @@
 """Read the messages of a game back from its file, for readers that need messages which the rings have dropped.
 
 The log is a pure function of the bytes in the file, so to read it back, we simply run the pipeline over the file again.
-To avoid doing this for the whole file each time, we divide it into slices, and turn each slice into a list of messages.
-At some of the borders between slices, we keep a copy of the pipeline as a checkpoint, so we can get to any place
-without reading from the start. Most readers continue where the last slice ended, so we keep the pipelines of the last
-slices too.
+To avoid doing this for the whole file each time, we divide it into slices. At some of their borders, we keep a copy of
+the pipeline as a checkpoint, and a station that follows a growing file adds copies of its own pipeline. This makes
+jumps to any place fast.
 
-The newest slices are cached and shared by all readers. For example, if a hundred subscribers reconnect together, the
-work is still done only once. All reading and decoding happens in worker threads. When a station follows a growing file,
-it adds copies of its own pipeline as checkpoints. This means that jumping into a running game is fast.
+The newest slices are cached and shared by all readers, so a hundred subscribers that reconnect together cause no more
+work than one. Most readers continue where a slice ends, so its pipeline is kept with it. All reading and decoding
+happens in worker threads.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ import os
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import trio
 
@@ -38,7 +38,6 @@ SLICE_BYTES = 64 * 1024
 _SLICES_PER_CHECKPOINT = 4
 _SLICES_PER_KEPT = 2
 _CACHED_SLICES = 8
-_PIPELINES_AHEAD = 4
 _MAX_CHECKPOINTS = 64
 """Limit for one game. Checkpoints of a longer game are farther apart."""
 _BATCH_FRAMES = 512
@@ -50,17 +49,20 @@ ReadUnwritten = Callable[[Path, int, int], bytes]
 taken yet."""
 
 
-class Slice(NamedTuple):
+@dataclass(slots=True)
+class Slice:
     """The messages of one slice for each mode, and the offset in the file up to which it was read."""
 
     logs: Mapping[FramesMode, Sequence[LogMessage]]
     end: int
+    pipeline: Pipeline | None = None
+    """The pipeline that has computed the slice, until it reads on."""
 
 
 class _Cached:
     """The pipelines and slices of one file that we keep."""
 
-    __slots__ = ("ahead", "checkpoints", "ends", "lock", "slices", "spacing")
+    __slots__ = ("checkpoints", "ends", "lock", "slices", "spacing")
 
     def __init__(self) -> None:
         self.lock = trio.Lock()
@@ -70,34 +72,27 @@ class _Cached:
         in one go. The event loop adds checkpoints while a worker thread reads this."""
         self.spacing = 1
         """The distance of the checkpoints, as a multiple of the usual one."""
-        self.ahead: OrderedDict[int, Pipeline] = OrderedDict()
-        """The pipelines that computed the last few whole slices, by the number of bytes read."""
         self.slices: OrderedDict[int, Slice] = OrderedDict()
         self.ends: list[Mapping[FramesMode, Position]] = []
         """The last message of each slice that was computed, in a file that is written in one go."""
 
     def add_checkpoint(self, pipeline: Pipeline) -> None:
-        """Keep a pipeline.
-
-        When there are too many, every second one is dropped, and new ones are farther apart from then on.
-        """
+        """Keep a pipeline. If there are too many, every second one is dropped, and new ones are farther apart."""
         self.checkpoints[pipeline.bytes_read] = pipeline
         if len(self.checkpoints) > _MAX_CHECKPOINTS:
             self.spacing *= 2
             for offset in sorted(self.checkpoints)[1::2]:
                 self.checkpoints.pop(offset, None)
 
-    def nearest(self, offset: int, path: Path) -> Pipeline:
-        """Return the pipeline that has to read the fewest bytes to get to `offset`."""
-        start = max((at for at in tuple(self.checkpoints) if at <= offset), default=0)
-        ahead = max((at for at in self.ahead if start <= at <= offset), default=None)
-        if ahead is not None:
-            return self.ahead.pop(ahead)
+    def nearest(self, index: int) -> Pipeline | None:
+        """Return the pipeline that has to read the fewest bytes to get to a slice, or `None` if there is none."""
+        before = self.slices.get(index - 1)
+        if before is not None and before.pipeline is not None:
+            pipeline, before.pipeline = before.pipeline, None
+            return pipeline
+        start = max((at for at in tuple(self.checkpoints) if at <= index * SLICE_BYTES), default=0)
         checkpoint = self.checkpoints.get(start)
-        if checkpoint is not None:
-            return checkpoint.copy()
-        name = replay_name(path)
-        return Pipeline(of_name(name).new_reader(name), MODES)
+        return None if checkpoint is None else checkpoint.copy()
 
 
 class FileLogReader(ABC):
@@ -125,7 +120,7 @@ class FileLogReader(ABC):
 
     @property
     def _cache(self) -> _Cached:
-        """Only created when it's needed, because there can be thousands of files, and most of them are never read."""
+        """Only created when it's needed, because most of thousands of files are never read."""
         if self._cached is None:
             self._cached = _Cached()
         return self._cached
@@ -257,14 +252,15 @@ class GrowingLogReader(FileLogReader):
                 return cached
             if end <= index * SLICE_BYTES:
                 return None
-            pipeline = cache.nearest(index * SLICE_BYTES, path)
+            name = replay_name(path)
+            format_ = of_name(name)
+            pipeline = cache.nearest(index) or Pipeline(format_.new_reader(name), MODES)
             if pipeline.bytes_read:  # the header can have changed since this pipeline read it
-                pipeline.rewrite(self._read(file, path, 0, of_name(replay_name(path)).rewritable_bytes))
+                pipeline.rewrite(self._read(file, path, 0, format_.rewritable_bytes))
             file.seek(pipeline.bytes_read)
             for i in range(pipeline.bytes_read // SLICE_BYTES, index + 1):
                 offset = pipeline.bytes_read
                 if pipeline.exhausted:
-                    cache.ahead[offset] = pipeline
                     return None
                 at_border = offset == i * SLICE_BYTES and i % (_SLICES_PER_CHECKPOINT * cache.spacing) == 0
                 if i and at_border and offset not in cache.checkpoints:
@@ -276,11 +272,7 @@ class GrowingLogReader(FileLogReader):
                 batch = pipeline.feed(data)
                 if pipeline.game_id not in (None, self._game_id):
                     raise CursorGone("another game is in the file now")
-        if pipeline.bytes_read == (index + 1) * SLICE_BYTES:
-            cache.ahead[pipeline.bytes_read] = pipeline
-            while len(cache.ahead) > _PIPELINES_AHEAD:
-                cache.ahead.popitem(last=False)
-        return Slice(batch.logs, pipeline.bytes_read)
+        return Slice(batch.logs, pipeline.bytes_read, pipeline)
 
     def _open(self, path: Path) -> BinaryIO:
         try:
@@ -315,8 +307,8 @@ class WholeFileLogReader(FileLogReader):
     """Reads back the log of a file that is written in one go.
 
     The file is read as a whole, and its frames are expanded batch by batch, each of which is a slice. We keep the
-    pipeline before each batch, which doesn't cost much, because all of them share the bytes of the file. `published`
-    prevents readers from running ahead of a game that is being published in real time.
+    pipeline before each batch, because all of them share the bytes of the file. `published` prevents readers from
+    running ahead of a game that is being published in real time.
     """
 
     __slots__ = ()
@@ -347,10 +339,7 @@ class WholeFileLogReader(FileLogReader):
 
 
 def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:
-    """Create a game about which we know nothing except for its file.
-
-    `path` is called to get the current path of the file.
-    """
+    """Create a game about which we know nothing except for its file. `path` returns the current path of the file."""
     reader: FileLogReader
     name = replay_name(path())
     if of_name(name).written_whole:
@@ -372,6 +361,6 @@ def peek_game_id(path: Path) -> str | None:
         if format_.written_whole:
             start = first_of(GameStart, [*reader.feed(file.read(WHOLE_FILE_BYTES)), *reader.finish()])
         else:
-            first, rest = file.read(_FIRST_PEEK_BYTES), _PEEK_BYTES - _FIRST_PEEK_BYTES
-            start = first_of(GameStart, reader.feed(first)) or first_of(GameStart, reader.feed(file.read(rest)))
+            start = first_of(GameStart, reader.feed(file.read(_FIRST_PEEK_BYTES)))
+            start = start or first_of(GameStart, reader.feed(file.read(_PEEK_BYTES)))
     return None if start is None else start.game_id
