@@ -69,17 +69,16 @@ class FallCounter(Computer):
                 self._alive.add(index)
             elif index in self._alive:
                 self._alive.remove(index)
-                falls[index] = self._fall(index, player.post.last_hit_by)
+                self._falls[index] += 1
+                by = player.post.last_hit_by
+                falls[index] = by if by != index and by in self._sides else None
+                if falls[index] is None:
+                    self._self_destructs[index] += 1
+                elif self._sides[by] == self._sides[index]:
+                    self._team_kos[by] += 1
+                else:
+                    self._kos[by] += 1
         return falls
-
-    def _fall(self, index: int, last_hit_by: int) -> int | None:
-        self._falls[index] += 1
-        if last_hit_by == index or last_hit_by not in self._sides:
-            self._self_destructs[index] += 1
-            return None
-        kos = self._team_kos if self._sides[last_hit_by] == self._sides[index] else self._kos
-        kos[last_hit_by] += 1
-        return last_hit_by
 
     def scores(self) -> list[PlayerScore]:
         """Return the falls, KOs and scores up to now, by player index."""

@@ -19,8 +19,7 @@ COUNTING_DOWN, COUNTING_UP = 2, 3
 def timer_start(first_frame: int | None) -> int:
     """Return the number of the frame in which the timer of a game starts. `first_frame` is the first one in its file.
 
-    If the game begins within the countdown, between -123 and 0, then it might lack some frames, but its timer starts at
-    0.
+    A game that begins within the countdown, from -123 to 0, might lack some frames, but its timer starts at 0.
     """
     if first_frame is None or FIRST_FRAME <= first_frame <= 0:
         return 0
@@ -42,11 +41,6 @@ def playable_frames(frame: int, timer_start: int) -> int:
     return max(0, frame - timer_start - FIRST_PLAYABLE_FRAME)
 
 
-def timer_seconds(frame: int, timer_start: int) -> float:
-    """Return for how many seconds the timer has been running in the given frame."""
-    return max(0, frame - timer_start) / FRAMES_PER_SECOND
-
-
 def timer_text(settings: Settings, frame: int) -> str:
     """Return the timer of the game in the form in which you see it on screen: `mm:ss.SS`.
 
@@ -61,21 +55,17 @@ def timer_text(settings: Settings, frame: int) -> str:
             return "Unknown"
         whole = settings.starting_timer_seconds - frame / FRAMES_PER_SECOND
         shown = math.ceil((FRAMES_PER_SECOND - frame % FRAMES_PER_SECOND) % FRAMES_PER_SECOND * 99 / 59)
-        return _text(max(0, math.floor(whole)), shown if whole > 0 else 0)
-    if settings.timer_type == COUNTING_UP:
-        return _text(frame // FRAMES_PER_SECOND, math.floor(frame % FRAMES_PER_SECOND * 99 / 59))
-    return "Infinite"
-
-
-def _text(seconds: int, hundredths: int) -> str:
+        seconds, hundredths = max(0, math.floor(whole)), shown if whole > 0 else 0
+    elif settings.timer_type == COUNTING_UP:
+        seconds, hundredths = frame // FRAMES_PER_SECOND, math.floor(frame % FRAMES_PER_SECOND * 99 / 59)
+    else:
+        return "Infinite"
     return f"{seconds // 60:02}:{seconds % 60:02}.{hundredths:02}"
 
 
-def first_frame(last_frame: int | None, duration_seconds: float | None, playable_frames: int) -> int:
+def first_frame(last_frame: int | None, duration_seconds: float | None) -> int:
     """Return the first frame of a game, which we can conclude from its last frame and its duration.
 
-    If we don't know the duration yet, we use the number of frames in which players had control. If nothing was played
-    in the game, the result is -123.
+    If the duration is unknown, or nothing was played in the game, the result is -123.
     """
-    seconds = duration_seconds or playable_frames / FRAMES_PER_SECOND
-    return FIRST_FRAME + (timer_start_at_end(last_frame, seconds) if seconds else 0)
+    return FIRST_FRAME + (timer_start_at_end(last_frame, duration_seconds) if duration_seconds else 0)

@@ -18,7 +18,7 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_START, GAME_END
 from slpstream.formats.slippi.frame_events import FRAMED, frame_number
 from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.reader import Stage, read_head
-from slpstream.formats.slippi.result import TIME, Ending, limits_ledge_grabs
+from slpstream.formats.slippi.result import TIME, limits_ledge_grabs
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 
 _MAX_SENDINGS = 4
@@ -70,8 +70,7 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
         return None
     if first is None and not _counts_from_first(last.number, end_at - last_at, raw_end - at, metadata.metadata):
         return None
-    posts = {index: player.post for index, player in last.entry.players.items() if player.post}
-    if None in Ending(start.settings, end.game_end, posts, {}).stocks().values():
+    if len(end.standings) < len(start.settings.players):
         return None
     return Preview(start, end, metadata)
 

@@ -131,7 +131,7 @@ class SlippiReader:
         return twin
 
     def resumed_after_frames(
-        self, offset: int, frames: FramesBefore = _NO_FRAMES, count_ledge_grabs: CountLedgeGrabs | None = None
+        self, offset: int, frames: FramesBefore = _NO_FRAMES, count_ledge_grabs: CountLedgeGrabs = dict
     ) -> Self:
         """Return a copy that continues after the frames, at the file offset `offset`. This reader must have read Game
         Start.
@@ -141,9 +141,9 @@ class SlippiReader:
         """
         twin = self.copy()
         twin._base = offset
-        if twin._frames is not None and twin._outcome is not None:
+        if twin._frames is not None and twin.settings is not None:
             twin._frames.place_after(frames)
-            twin._outcome.count_ledge_grabs_with(count_ledge_grabs)
+            twin._outcome = Outcome(twin.settings, count_ledge_grabs)
         return twin
 
     @property

@@ -21,6 +21,7 @@ mode, the placements decide, or else who has stocks left (guessed: no replay of 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -32,7 +33,7 @@ from slpstream.formats.slippi.commands import FRAMES_PER_SECOND, LAST_DYING, LED
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.falls import FallCounter, PlayerScore
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
-from slpstream.formats.slippi.game_time import playable_frames, timer_seconds, timer_start
+from slpstream.formats.slippi.game_time import playable_frames, timer_start
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
@@ -42,7 +43,6 @@ INFERRED: Literal["inferred"] = "inferred"
 UNRESOLVED, TIME, GAME, RESOLVED, NO_CONTEST = 0, 1, 2, 3, 7
 _QUIT = (UNRESOLVED, NO_CONTEST)
 MAX_LEDGE_GRABS = 45
-_PAIR = 2
 _OPPONENTS = 2
 """Number of sides in a game in which one loses when the other wins."""
 _ACTION_FIELDS = "action_state_id", "action_state_counter"
@@ -76,14 +76,14 @@ class GameEndPayload(msgspec.Struct, rename="camel", frozen=True, gc=False, omit
 def limits_ledge_grabs(settings: Settings) -> bool:
     """Whether a timeout can be decided by ledge grabs if a game has these settings."""
     online = settings.game_mode == MAJOR_SCENE_ONLINE
-    return online and len(settings.players) == _PAIR and not settings.is_teams
+    return settings.takes_stocks and online and len(settings.players) == _OPPONENTS and not settings.is_teams
 
 
 class LedgeGrabs(Computer):
     """Counts how often each player grabs a ledge. Only final frames count."""
 
-    def __init__(self, players: Iterable[int]) -> None:
-        self.counts = dict.fromkeys(players, 0)
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
         """By player index."""
         self._last: dict[int, Any] = {}
         """How long the players that hold a ledge have been in this action state."""
@@ -98,7 +98,7 @@ class LedgeGrabs(Computer):
             posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}
             actions = {index: (post.action_state_id, post.action_state_counter) for index, post in posts.items()}
         for index, (state, counter) in actions.items():
-            if state == LEDGE_CATCH and index in self.counts:
+            if state == LEDGE_CATCH:
                 if index not in self._last or (counter is not UNSET and counter < self._last[index]):
                     self.counts[index] += 1
                 self._last[index] = counter
@@ -113,29 +113,24 @@ def _action(state: int, counter: Any = UNSET) -> tuple[int, Any]:
 class Outcome(Computer):
     """Makes the `GameEnd`. If falls or ledge grabs might decide the game, it also counts these."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, count_ledge_grabs: CountLedgeGrabs | None = None) -> None:
+        """If ledge grabs might decide the game, `count_ledge_grabs` is called to get them. Without it, they are counted
+        in the frames.
+        """
         self._settings = settings
         self._falls = None if settings.takes_stocks else FallCounter(settings)
         self.needs_all_frames = self._falls is not None
-        """Whether `take` needs all final frames, and not only those in which a player grabs a ledge and the next ones.
-        """
-        self._ledge_grabs: LedgeGrabs | None = None
-        if limits_ledge_grabs(settings):
-            self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
-        self._count_ledge_grabs: CountLedgeGrabs | None = None
-
-    def count_ledge_grabs_with(self, count: CountLedgeGrabs | None) -> None:
-        """If ledge grabs might decide the game, call `count` to get them, instead of counting them in the frames."""
-        self._ledge_grabs, self._count_ledge_grabs = None, count
+        """Whether `take` needs all final frames, or only those in which a player grabs a ledge, and the next ones."""
+        self._ledge_grabs = LedgeGrabs() if count_ledge_grabs is None and limits_ledge_grabs(settings) else None
+        self._count_ledge_grabs = count_ledge_grabs
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the game. A frame only counts when it is final."""
-        if self._falls is None and self._ledge_grabs is None:
-            return
-        for frame in final_frames(events):
-            if self._falls is not None:
+        if self._falls is not None:
+            for frame in final_frames(events):
                 self._falls.take(frame.players)
-            if self._ledge_grabs is not None:
+        elif self._ledge_grabs is not None:
+            for frame in final_frames(events):
                 self._ledge_grabs.take(frame)
 
     def game_end(
@@ -146,21 +141,16 @@ class Outcome(Computer):
         end_offset: int,
     ) -> GameEnd:
         """Return the end of the game after `frames`. If the game has a Game End, pass it as `payload`."""
-        last = frames.last
-        players = {} if last is None else last.entry.players
-        posts = {index: player.post for index, player in players.items() if player.post}
-        gone = {index: post for index, post in frames.gone.items() if index not in players}
-        scores = [] if self._falls is None else self._falls.scores()
-        ending = Ending(self._settings, payload, posts, gone, scores)
-        starts_at = timer_start(frames.first)
+        last, starts_at = frames.last, timer_start(frames.first)
         timed = None if last is None or frames.repeated else last.number
-        tied = ending.is_tied(None if timed is None else timer_seconds(timed, starts_at))
+        scores = [] if self._falls is None else self._falls.scores()
+        ending = _Ending(self._settings, payload, frames, scores)
+        tied = ending.is_tied(None if timed is None else max(0, timed - starts_at))
         winners = [] if tied else ending.winners(self._counted_ledge_grabs)
         values: dict[str, Any] = ({"scores": scores} if scores else {}) | ({"tied": True} if tied else {})
         if reason == "raw_length" or (reason == "game_end" and payload is None):
             # The game has closed the file, so Game End was lost, or it does not contain how the game ended.
-            cut = len(posts) < len(players)
-            winners = [] if cut else ending.inferred_winners()
+            winners = ending.inferred_winners()
             values |= {"basis": INFERRED} if winners else {}
         return GameEnd(
             end_offset,
@@ -179,33 +169,31 @@ class Outcome(Computer):
         return {} if self._count_ledge_grabs is None else self._count_ledge_grabs()
 
 
-class Ending:
+class _Ending:
     """The rules by which the winners follow from the end of a game."""
 
     def __init__(
-        self,
-        settings: Settings,
-        end: GameEndPayload | None,
-        posts: Mapping[int, Any],
-        gone: Mapping[int, Any],
-        scores: Sequence[PlayerScore] = (),
+        self, settings: Settings, end: GameEndPayload | None, frames: FramesBefore, scores: Sequence[PlayerScore]
     ) -> None:
-        """`posts` are the Post-Frame Updates in the last frame, by player index, and `gone` the last ones of players
-        whom it lacks. If it is a game without stocks, you have to pass its `scores`.
-        """
+        """`scores` are those of a game without stocks."""
         self._settings = settings
         self._end = end
-        self._posts = posts
-        self._gone = gone
         self._scores = scores
-        self._players = [player.player_index for player in settings.players]
+        shown = {} if frames.last is None else frames.last.entry.players
+        self._posts = {index: player.post for index, player in shown.items() if player.post}
+        """The Post-Frame Updates in the last frame, by player index."""
+        self._is_cut = len(self._posts) < len(shown)
+        self._gone = {index: post for index, post in frames.gone.items() if index not in shown}
+        """The last Post-Frame Updates of players whom the last frame lacks."""
         sides: dict[int, list[int]] = {}
         for player in settings.players:
-            sides.setdefault(player.team_id if settings.is_teams else player.player_index, []).append(
-                player.player_index
-            )
+            side = player.team_id if settings.is_teams else player.player_index
+            sides.setdefault(side, []).append(player.player_index)
         self._sides = list(sides.values())
         """The players that win together: the teams, or if there are none, each player alone."""
+        self._stocks = self._stocks_at_end()
+        self._left = [side for side in self._sides if any(self._stocks[player] != 0 for player in side)]
+        """The sides of a stock game that might have stocks."""
 
     def winners(self, ledge_grabs: CountLedgeGrabs) -> list[Placement]:
         """Return the winners. There can be several if there are teams, and none if we don't know who has won.
@@ -213,41 +201,39 @@ class Ending:
         If the replay has placements, they keep their positions, and otherwise, all of them have position 0. If ledge
         grabs can decide the game, `ledge_grabs` is called to get them.
         """
-        end = self._end
+        end, settings, stocks, left = self._end, self._settings, self._stocks, self._left
         if end is None:
             return []
         if end.game_end_method in _QUIT:
-            return _first(self._remaining(end.lras_initiator_index))
+            stayed = [side for side in self._sides if end.lras_initiator_index not in side]
+            return _first(stayed[0] if len(self._sides) == _OPPONENTS and len(stayed) == 1 else [])
         placed = self._placed_first(end)
-        if not self._settings.takes_stocks:
+        if not settings.takes_stocks:
             return _first(self._best_score()) if placed is None else placed
-        stocks = self.stocks()
-        left = [side for side in self._sides if any(stocks[player] != 0 for player in side)]
-        if any(player.stamina_mode for player in self._settings.players):
+        if any(player.stamina_mode for player in settings.players):
             return _first(left[0] if len(left) == 1 else []) if placed is None else placed
-        if not left and any(player.start_stocks for player in self._settings.players):
+        if not left and any(player.start_stocks for player in settings.players):
             return []
-        if end.game_end_method == TIME and limits_ledge_grabs(self._settings):
+        if end.game_end_method == TIME and limits_ledge_grabs(settings):
             grabs = ledge_grabs()
-            within = [player for player in self._players if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
+            within = [player for player in stocks if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
             if len(within) == 1:
                 return _first(within)
         known = {player: count for player, count in stocks.items() if count is not None}
-        if end.game_end_method == TIME and len(self._players) == len(known) == _PAIR:
-            return _first(self._ahead([[player] for player in self._players], known))
+        if end.game_end_method == TIME and len(stocks) == len(known) == _OPPONENTS:
+            return _first(self._ahead([[player] for player in stocks], known))
         if placed is not None:
             return placed
-        if len(self._players) > 1 and end.game_end_method in (TIME, GAME, RESOLVED):
-            if end.game_end_method != TIME and len(left) == 1:
-                return _first(left[0])
-            return _first(self._ahead(self._sides, known)) if len(known) == len(stocks) else []
-        return []
+        if len(stocks) < _OPPONENTS or end.game_end_method not in (TIME, GAME, RESOLVED):
+            return []
+        if end.game_end_method != TIME and len(left) == 1:
+            return _first(left[0])
+        return _first(self._ahead(self._sides, known)) if len(known) == len(stocks) else []
 
-    def is_tied(self, played_seconds: float | None) -> bool:
-        """Whether a game of time mode ended with several sides in first place, so that it has to be decided by sudden
-        death.
+    def is_tied(self, timer_frames: int | None) -> bool:
+        """Whether a game of time mode ended with several sides in first place, so that sudden death has to decide it.
 
-        `played_seconds` is how long the timer ran, or `None` if you don't know this.
+        `timer_frames` is how long the timer ran, or `None` if we don't know this.
         """
         end, settings = self._end, self._settings
         if end is None or settings.in_game_mode != TIME_MODE or end.game_end_method in _QUIT:
@@ -262,20 +248,19 @@ class Ending:
         if not _has_placements(end):
             return True
         # A game that was cut short before any fall has no meaningful score.
-        ran_out = played_seconds is not None and played_seconds >= settings.starting_timer_seconds
+        ran_out = timer_frames is not None and timer_frames >= settings.starting_timer_seconds * FRAMES_PER_SECOND
         counted = any(each.falls for each in self._scores) or ran_out
         return counted and (settings.is_teams or first == {max(self._scores, key=_rank).player_index})
 
     def inferred_winners(self) -> list[Placement]:
         """Return the winners of a stock game whose Game End was lost, which is the only side that isn't out.
 
-        If several sides might have stocks, or none has any, the result is empty.
+        If several sides might have stocks, or none has any, or the last frame is cut off, the result is empty.
         """
-        if not self._settings.takes_stocks or len(self._sides) < _OPPONENTS:
+        if self._is_cut or not self._settings.takes_stocks or len(self._sides) < _OPPONENTS:
             return []
-        left = [side for side in self._sides if any(self._stocks_of(player) != 0 for player in side)]
         shown = self._posts.keys() | self._gone.keys()
-        return _first(left[0]) if len(left) == 1 and shown & {*left[0]} else []
+        return _first(self._left[0]) if len(self._left) == 1 and shown & {*self._left[0]} else []
 
     def standings(self) -> dict[int, dict[str, Any]]:
         """Return how many stocks and how much percent each player had at the end, by player index.
@@ -286,9 +271,9 @@ class Ending:
         if not self._posts:
             return {}
         if not self._settings.takes_stocks:
-            return {p: {"percent": self._posts[p].percent} for p in self._players if p in self._posts}
+            return {p: {"percent": self._posts[p].percent} for p in self._stocks if p in self._posts}
         found: dict[int, dict[str, Any]] = {}
-        for player, stocks in self.stocks().items():
+        for player, stocks in self._stocks.items():
             post = self._posts.get(player)
             if post is None and stocks is None:
                 post = self._gone.get(player)
@@ -298,13 +283,13 @@ class Ending:
                 found[player] = {"stocks": stocks, "percent": 0.0}
         return found
 
-    def stocks(self) -> dict[int, int | None]:
+    def _stocks_at_end(self) -> dict[int, int | None]:
         """Return how many stocks each player had at the end of a stock game, or `None` where we don't know.
 
         If a game was played to its end, there's only one side left. So if one of the players in its last frame has
         stocks, then those who are missing in it are out.
         """
-        stocks = {player: self._stocks_of(player) for player in self._players}
+        stocks = {player.player_index: self._stocks_of(player.player_index) for player in self._settings.players}
         played_out = self._end is not None and self._end.game_end_method in (GAME, RESOLVED)
         if played_out and any(post.stocks_remaining for post in self._posts.values()):
             return {player: count or 0 for player, count in stocks.items()}
@@ -323,17 +308,8 @@ class Ending:
         is_dying = post is not None and post.stocks_remaining == 1 and post.action_state_id <= LAST_DYING
         return 0 if post is not None and (post.stocks_remaining == 0 or is_dying) else None
 
-    def _remaining(self, initiator: Any) -> list[int]:
-        """If one of two sides has quit, return the other one. If we don't know who quit, the result is empty."""
-        stayed = [side for side in self._sides if initiator not in side]
-        return stayed[0] if len(self._sides) == _OPPONENTS and len(stayed) == 1 else []
-
     def _ahead(self, sides: list[list[int]], stocks: Mapping[int, int]) -> list[int]:
-        """Return the side with the most stocks. If there are several, it is the one with the lowest sum of whole
-        percents.
-
-        In the case of a tie, the result is empty.
-        """
+        """Return the side with the most stocks, then the lowest sum of whole percents. In a tie, this is empty."""
 
         def percent(player: int) -> float:
             value = self._posts[player].percent if player in self._posts else 0.0
@@ -342,30 +318,22 @@ class Ending:
         return _best(sides, [(sum(stocks[p] for p in side), -sum(percent(p) for p in side)) for side in sides])
 
     def _placed_first(self, end: GameEndPayload) -> list[Placement] | None:
-        """Return the side of the player in first place, with the places of all its players, or `None` if the replay has
-        no placements.
-        """
+        """Return the places of the side of the player in first place, or `None` if the replay has no placements."""
         if not _has_placements(end):
             return None
         best = next((p.player_index for p in end.placements if p.position == 0), None)
         return [p for side in self._sides if best in side for p in end.placements if p.player_index in side]
 
     def _best_score(self) -> list[int]:
-        """Return the side with the highest sum of scores.
-
-        If there's a tie, or the mode has no scores, the result is empty.
-        """
+        """Return the side with the highest sum of scores. In a tie, or a mode without scores, the result is empty."""
         scores = {each.player_index: each.score for each in self._scores if each.score is not UNSET}
-        if len(self._sides) < _OPPONENTS or len(scores) < len(self._players):
+        if len(self._sides) < _OPPONENTS or len(scores) < len(self._stocks):
             return []
         return _best(self._sides, [sum(scores[player] for player in side) for side in self._sides])
 
 
 def _has_placements(end: GameEndPayload) -> bool:
-    """Whether there are placements, which range from 0 to 3.
-
-    A build between 3.12 and 3.13 wrote 16 and 17 (observed).
-    """
+    """Whether there are placements, from 0 to 3. A build between 3.12 and 3.13 wrote 16 and 17 (observed)."""
     positions = [placement.position for placement in end.placements if placement.position is not UNSET]
     return bool(positions) and max(positions) < PLAYERS
 

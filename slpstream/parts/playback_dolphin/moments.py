@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from slpstream.formats.slippi.game_time import first_frame
-from slpstream.game.dolphin_queue import Clip, around, replay_path
+from slpstream.game.dolphin_queue import FRAMES_PER_SECOND, Clip, around, replay_path
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
 from slpstream.parts.interface import Host
@@ -145,9 +145,9 @@ class Moments:
         last, seconds = (None, None) if found is None else (found.row.last_frame, found.row.duration_seconds)
         stats = None if seconds else await self._host.games.stats(game_id)
         if stats is None:
-            return first_frame(last, seconds, 0)
+            return first_frame(last, seconds)
         known = msgspec.json.decode(stats.body, type=_Stats)
-        return first_frame(known.last_frame, None, known.playable_frame_count)
+        return first_frame(known.last_frame, known.playable_frame_count / FRAMES_PER_SECOND)
 
     async def _newest_game(self, station: str) -> str:
         channel = self._host.hub.channels.get(station)
