@@ -1,6 +1,4 @@
-"""Everything that describes a game: its start, its end, its metadata, its stats and highlights, and a summary of
-them.
-"""
+"""Everything that describes a game: its start, end, metadata, stats and highlights, and a summary of them."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import msgspec
 
 from slpstream.formats.registry import describe
 from slpstream.model import highlight
-from slpstream.model.events import Event, GameEnd, GameEvent, GameStart, Metadata, StatsUpdate
+from slpstream.model.events import Event, GameEnd, GameEvent, GameStart, Metadata, StatsUpdate, first_of
 from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary, stats_summary
 
@@ -22,10 +20,7 @@ _END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
 
 
 class DescribedGame:
-    """The description of one game.
-
-    It contains everything that we know from the part of the game that was read so far.
-    """
+    """The description of one game, as far as it was read."""
 
     def __init__(self, start: GameStart) -> None:
         self.start = start
@@ -40,12 +35,12 @@ class DescribedGame:
     @classmethod
     def of(cls, events: Iterable[Event]) -> Self | None:
         """Describe a game from its events. Returns `None` if there's no Game Start among them."""
-        described: Self | None = None
-        for event in events:
-            if described is not None:
-                described.take((event,))
-            elif isinstance(event, GameStart):
-                described = cls(event)
+        events = iter(events)
+        start = first_of(GameStart, events)
+        if start is None:
+            return None
+        described = cls(start)
+        described.take(events)
         return described
 
     @classmethod
@@ -106,12 +101,8 @@ def describe_stored(format_name: str, settings: str, game_end: str | None, metad
     Returns the summary as JSON. If the row is damaged, this is an empty object.
     """
     try:
-        game_start = {"format": format_name, "settings": _decoded(settings)}
-        described = DescribedGame.of_payloads("", game_start, _decoded(game_end), _decoded(metadata))
+        game_start, *later = (msgspec.json.decode(text or "null") for text in (settings, game_end, metadata))
     except msgspec.DecodeError:
         return "{}"
+    described = DescribedGame.of_payloads("", {"format": format_name, "settings": game_start}, *later)
     return msgspec.json.encode(described.summary()).decode()
-
-
-def _decoded(text: str | None) -> Any:
-    return None if text is None else msgspec.json.decode(text)

@@ -68,8 +68,7 @@ def around(
     last_frame: int | None = None,
     station: str = "",
 ) -> Clip | None:
-    """Return a clip that shows a moment with a few seconds before and after it, or `None` if the game is too short for
-    that.
+    """Return a clip of a moment, with a few seconds before and after it, or `None` if the game is too short for that.
 
     `first_frame` and `last_frame` are the first and last frame of the replay.
     """

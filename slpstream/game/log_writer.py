@@ -40,10 +40,6 @@ class Batch(msgspec.Struct):
         return [*self.loose, *self.logs[mode]] if self.loose else self.logs[mode]
 
 
-WriteOther = Callable[[Batch, Event], object]
-"""Takes an event that is the same in all logs. It is given the batch that is being written."""
-
-
 class _Log:
     """One of the logs."""
 
@@ -80,13 +76,13 @@ class LogWriter:
         """Give the messages from now on the id of their game."""
         self._game_id = game_id
 
-    def write_events(self, events: list[Event], deriver: Any, write_other: WriteOther, /) -> Batch:
+    def write_events(self, events: list[Event], deriver: Any, write_other: Callable[[Batch, Event], Any], /) -> Batch:
         """Return a new batch with the messages of these events.
 
         A frame that has become complete is written to the live log, and also which frames have become final. Each final
-        frame is written to the finalized log. After that, `write_other` is called for each event that the `computer` of
-        `deriver` (a `StatsComputer` or `None`) derives from it. It is also called for all events that aren't about
-        frames, and can call `write`.
+        frame is written to the finalized log. After that, `write_other` gets the batch and each event that the
+        `computer` of `deriver` (a `StatsComputer` or `None`) derives from it, and also all events that aren't about
+        frames. It can call `write`.
         """
         for log in self._logs.values():
             log.messages = []

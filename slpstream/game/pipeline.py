@@ -4,12 +4,11 @@ The pipeline has no clock, opens no files, and doesn't care how the bytes were s
 when a subscriber resumes from an old cursor, and by the live daemon. That's why all of them agree.
 
 A game has two logs, one for each `frames` mode that a subscription can choose. The live log contains every revision of
-every frame, in the order of the file, and announces which frames have become final. In the finalized log, you find each
-frame number only once, in ascending order, after it became final. A pipeline only writes the logs of the modes that you
-create it with.
+every frame, in the order of the file, and announces which frames have become final. The finalized log contains each
+frame number once, in ascending order, after it became final.
 
-We only use final frames to compute stats and derived events. In the finalized log they come after the final frame
-itself, and in both logs they come after the message that makes the frame final.
+Stats and derived events are computed from final frames. In the finalized log they come after the final frame itself,
+and in both logs after the message that makes the frame final.
 """
 
 from __future__ import annotations
@@ -82,10 +81,8 @@ class Pipeline:
 
     @property
     def exhausted(self) -> bool:
-        """Whether you can stop reading the file.
-
-        This doesn't become true as soon as the log is complete, because the first bytes after the end can still cause a
-        diagnostic.
+        """Whether you can stop reading the file, because the log is complete, and more bytes were fed after that, which
+        can still cause a diagnostic.
         """
         return self._fed_after_close or self.failure is not None
 
@@ -110,10 +107,7 @@ class Pipeline:
         return self.reader.pending
 
     def more(self, max_frames: int) -> Batch:
-        """Decode at most `max_frames` more frames.
-
-        You need this for formats that only expand frames when you ask for them.
-        """
+        """Decode at most `max_frames` more frames, in formats that only expand them when you ask for them."""
         return self._batch(self.reader.more(max_frames))
 
     def _batch(self, events: list[Event]) -> Batch:

@@ -91,15 +91,13 @@ def station_state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _scores(game: Game) -> dict[int, int | None]:
-    """Return the score of each player in a game without stocks, by player index.
+    """Return the scores in a game without stocks, by player index.
 
-    While the game is running, the scores come from its newest stats. Once it is over, they come from its summary.
+    While the game is running, they come from its newest stats, and once it is over, from its summary.
     """
-    found: dict[int, int | None] = {
-        player.index: player.score for player in game.summary.players if player.score is not None
-    }
-    if found or game.newest_stats is None:
-        return found
+    scores = {player.index: player.score for player in game.summary.players}
+    if any(score is not None for score in scores.values()) or game.newest_stats is None:
+        return scores
     message = msgspec.json.decode(b"{" + game.newest_stats.body, type=_StatsMessage)
     return {each.player_index: each.score for each in message.stats.extra.players}
 

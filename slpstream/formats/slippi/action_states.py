@@ -31,18 +31,12 @@ class StateSet:
 
     def has(self, internal_id: int, state: int) -> bool:
         """Whether a state of this fighter is in the set."""
-        if state in self.common:
-            return True
-        own = self.by_fighter.get(internal_id)
-        return own is not None and state in own
+        return state in self.common or state in self.by_fighter.get(internal_id, ())
 
 
 @functools.cache
 def states_called(pattern: str) -> StateSet:
-    """Return all states whose whole name matches a regular expression.
-
-    It doesn't matter how a fighter spells it, because case is ignored.
-    """
+    """Return all states whose whole name matches a regular expression, ignoring case, in which fighters differ."""
     matches = re.compile(pattern, re.IGNORECASE).fullmatch
     found = {
         fighter: frozenset(state for state, name in names.items() if matches(name))
@@ -59,9 +53,7 @@ def state_name(internal_id: int, state: int) -> str | None:
 
 @functools.cache
 def _names() -> Mapping[int, Mapping[int, str]]:
-    """Return the names of the states that only some fighters have, by internal character id, and those of all under
-    `_COMMON`.
-    """
+    """Return the names of each fighter's own states, by internal character id, and those of all under `_COMMON`."""
     tables = msgspec.json.decode((FOLDER / "action_states.json").read_bytes())["tables"]
     tables["common"]["fighters"] = [_COMMON]
     return {

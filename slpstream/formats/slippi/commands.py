@@ -8,8 +8,7 @@ and if you decode an event and encode it again, you get the same bytes.
 
 You will see `required=1` in events that only add some data to a frame, because all they need is the frame number.
 
-You won't find Game Start here but in `game_start`, because it only comes once, has rows that repeat for each of the
-four players, and mostly consists of a block that the game copies from memory.
+Game Start is in `game_start`, because it has rows that repeat for each of the four players.
 """
 
 from __future__ import annotations
@@ -185,10 +184,7 @@ FOD_PLATFORMS = Table(
 WHISPY = Table(
     "Whispy Blow Direction",
     0x40,
-    [
-        _FRAME._replace(since="3.18.0"),
-        Field("direction", 0x5, U8, "3.18.0", "0 none, 1 left, 2 right."),
-    ],
+    [_FRAME._replace(since="3.18.0"), Field("direction", 0x5, U8, "3.18.0", "0 none, 1 left, 2 right.")],
     required=1,
     kind="whispy",
     doc="Dream Land: once per change of the direction.",
@@ -207,21 +203,10 @@ STADIUM = Table(
     doc="Pokemon Stadium: once per step of a transformation. Documented, but not seen in a real replay yet.",
 )
 
-STAGE_EVENT_KINDS = {table.command: table.kind for table in (FOD_PLATFORMS, WHISPY, STADIUM) if table.kind}
+_STAGE_EVENTS = FOD_PLATFORMS, WHISPY, STADIUM
+STAGE_EVENT_KINDS = {table.command: table.kind for table in _STAGE_EVENTS if table.kind}
 """The `kind` of each stage event in messages, by command byte."""
 
-TABLES: dict[int, Table] = {
-    table.command: table
-    for table in (
-        PRE_FRAME,
-        POST_FRAME,
-        GAME_END,
-        FRAME_START,
-        ITEM_UPDATE,
-        FRAME_BOOKEND,
-        FOD_PLATFORMS,
-        WHISPY,
-        STADIUM,
-    )
-}
+_TABLES = PRE_FRAME, POST_FRAME, GAME_END, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND, *_STAGE_EVENTS
+TABLES = {table.command: table for table in _TABLES}
 """The field tables by command byte."""

@@ -70,10 +70,7 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
             (self.followers if event.is_follower else self.players)[event.player_index] = PlayerFrame(event)
         elif command == POST:
             characters = self.followers if event.is_follower else self.players
-            if event.player_index in characters:
-                characters[event.player_index].post = event
-            else:
-                characters[event.player_index] = PlayerFrame(UNSET, event)
+            characters.setdefault(event.player_index, PlayerFrame()).post = event
         elif command == START:
             self.start = event
         elif command in REPEATED:

@@ -37,7 +37,6 @@ NUMBERED_BYTES = PLAYER_INDEX_OFFSET
 """Events with a frame number are at least this wide. Narrower ones have no effect."""
 
 _ITEMS, _STAGE_EVENTS, _PLAIN = b"01."
-_KEPT = 64
 RULES = {
     **dict.fromkeys(REPEATED, _STAGE_EVENTS),
     ITEM: _ITEMS,
@@ -57,10 +56,7 @@ def rules_of(widths: Sequence[int]) -> bytes:
 
 
 def frame_widths(widths: Sequence[int]) -> list[int]:
-    """Return the declared widths, but with 0 for all commands at which we have to stop reading frames too.
-
-    These are Game End, and commands that make it impossible to read the frames.
-    """
+    """Return the declared widths, but with 0 for Game End and for commands that make it impossible to read frames."""
     usable = list(widths)
     usable[GAME_END.command] = 0
     for command in FRAMED:
@@ -74,7 +70,7 @@ def frame_number(data: bytes, at: int) -> int:
     return int.from_bytes(data[at + FRAME_NUMBER_OFFSET : at + PLAYER_INDEX_OFFSET], "big", signed=True)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=64)
 def events_of_frames(widths: tuple[int, ...]) -> Events:
     """Return the description of the events for the kernel, given the declared widths."""
     return frame_widths(widths), rules_of(widths), PLACES

@@ -216,10 +216,7 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
 
     @property
     def takes_stocks(self) -> bool:
-        """Whether you lose a stock if you fall.
-
-        If the game isn't in stock mode, `stocks_remaining` doesn't mean anything.
-        """
+        """Whether you lose a stock if you fall. In other modes, `stocks_remaining` doesn't mean anything."""
         return self.in_game_mode == STOCK_MODE
 
     def player(self, index: int) -> PlayerSettings | None:
@@ -231,10 +228,7 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
         return any(p.character_id in (_ZELDA, _SHEIK) for p in self.players)
 
     def as_played(self, internal_ids: Mapping[int, int]) -> Settings:
-        """Return the settings, but with Zelda and Sheik corrected.
-
-        To do this, you have to pass the internal character ids in frame -123, by player index.
-        """
+        """Return the settings with Zelda and Sheik corrected by their internal ids in frame -123, by player index."""
 
         def played(player: PlayerSettings) -> PlayerSettings:
             external_id = _EXTERNAL_OF_INTERNAL.get(internal_ids.get(player.player_index, -1), player.character_id)
@@ -338,10 +332,7 @@ class GameStartPayload:
 
 
 def set_field(payload: bytearray, name: str, value: Any, player: int = 0) -> None:
-    """Write one row into a Game Start event, which must begin with its command byte.
-
-    If the row is beyond its end, it is left out.
-    """
+    """Write one row into a Game Start event with its command byte. If the row is beyond its end, it is left out."""
     offset, stride_bytes, kind = _ROWS[name]
     offset += stride_bytes * player
     if offset + kind.size <= len(payload):

@@ -249,14 +249,9 @@ def _controllers(game: _Settings) -> Iterator[SetupValue]:
         dashback, shield_drop = player.dashback_fix, player.shield_drop_fix
         if player.type != _HUMAN or player.port is None or dashback is None or shield_drop is None:
             continue
-        text = _fix(dashback)
-        if dashback != shield_drop:
-            text = f"dashback {_fix(dashback)}, shield drop {_fix(shield_drop)}"
+        fixes = [_FIXES.get(number, f"unknown fix {number}") for number in (dashback, shield_drop)]
+        text = fixes[0] if dashback == shield_drop else "dashback {}, shield drop {}".format(*fixes)
         yield SetupValue(name="ucf", title="UCF", value=f"{dashback}/{shield_drop}", text=text, port=player.port)
-
-
-def _fix(number: int) -> str:
-    return _FIXES.get(number, f"unknown fix {number}")
 
 
 def _either(value: bool | None, if_true: str, if_false: str) -> str:
