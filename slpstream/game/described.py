@@ -69,9 +69,8 @@ class DescribedGame:
             if isinstance(event, StatsUpdate):
                 self._newest_stats = event
                 self.highlights = self.highlights or []
-            elif isinstance(event, GameEvent):
-                if event.kind == highlight.KIND:
-                    self.highlights = [*(self.highlights or ()), highlight.of_event(event.values)]
+            elif isinstance(event, GameEvent) and event.kind == highlight.KIND:
+                self.highlights = [*(self.highlights or ()), highlight.of_event(event.values)]
             elif isinstance(event, GameEnd):
                 self.end = event
                 stats, self._newest_stats = self._newest_stats, None

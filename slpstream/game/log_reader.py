@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -202,14 +203,12 @@ class GrowingLogReader(FileLogReader):
     def __init__(
         self,
         path: Callable[[], Path],
-        limit_bytes: Callable[[], int | None],
+        limit_bytes: Callable[[], int],
         game_id: str,
         limiter: trio.CapacityLimiter,
         read_unwritten: ReadUnwritten | None = None,
     ) -> None:
-        """`limit_bytes` is called each time we read, and returns the offset up to which the file can be read, or `None`
-        if we can read all of it.
-        """
+        """`limit_bytes` is called each time we read, and returns the offset up to which the file can be read."""
         super().__init__(path, lambda mode: None, game_id, limiter)
         self._read_unwritten = read_unwritten
         self._limit_bytes = limit_bytes
@@ -234,19 +233,18 @@ class GrowingLogReader(FileLogReader):
         return max(before, default=0) // SLICE_BYTES
 
     async def _slice(self, index: int) -> Slice | None:
-        limit = self._limit_bytes()
-        return None if limit is not None and limit <= index * SLICE_BYTES else await super()._slice(index)
+        return None if self._limit_bytes() <= index * SLICE_BYTES else await super()._slice(index)
 
     def _is_current(self, index: int, part: Slice) -> bool:
-        return part.end == _end_of(index, self._limit_bytes())
+        return part.end == min((index + 1) * SLICE_BYTES, self._limit_bytes())
 
     def _read_slice(self, cache: _Cached, index: int) -> Slice | None:
-        limit = self._limit_bytes()
+        end = min((index + 1) * SLICE_BYTES, self._limit_bytes())
         path = self._path()
         with self._open(path) as file:
-            size = limit or 0 if self._read_unwritten is not None else file.seek(0, os.SEEK_END)
-            file.seek(0)
-            end = _end_of(index, size if limit is None else min(size, limit))
+            if self._read_unwritten is None:
+                end = min(end, file.seek(0, os.SEEK_END))
+                file.seek(0)
             cached = cache.slices.get(index)
             if cached is not None and cached.end == end:
                 return cached
@@ -297,12 +295,6 @@ class GrowingLogReader(FileLogReader):
         return data
 
 
-def _end_of(index: int, limit: int | None) -> int:
-    """Return the offset where a slice ends. If the file is shorter than that, this is the end of the file."""
-    end = (index + 1) * SLICE_BYTES
-    return end if limit is None else min(end, limit)
-
-
 class WholeFileLogReader(FileLogReader):
     """Reads back the log of a file that is written in one go.
 
@@ -345,7 +337,7 @@ def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter
     if of_name(name).written_whole:
         reader = WholeFileLogReader(path, lambda mode: None, game_id, limiter)
     else:
-        reader = GrowingLogReader(path, lambda: None, game_id, limiter)
+        reader = GrowingLogReader(path, lambda: sys.maxsize, game_id, limiter)
     return Game(game_id, reader, ring_bytes=0, order=(0, mtime_ns, name))
 
 

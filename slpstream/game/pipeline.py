@@ -81,7 +81,7 @@ class Pipeline:
 
     @property
     def exhausted(self) -> bool:
-        """Whether you can stop reading the file, because the log is complete, and more bytes were fed after that, which
+        """Whether you can stop reading the file. At the end of the log, you can't yet, because the first bytes after it
         can still cause a diagnostic.
         """
         return self._fed_after_close or self.failure is not None

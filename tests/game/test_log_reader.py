@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import struct
+import sys
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
@@ -45,8 +46,8 @@ class RecordedMatch:
         assert pipeline.game_id is not None
         self.game_id = pipeline.game_id
 
-    def new_reader(self, limit_bytes: int | Callable[[], int] | None = None) -> GrowingLogReader:
-        """A reader of the file, up to `limit_bytes`; `None` for no limit."""
+    def new_reader(self, limit_bytes: int | Callable[[], int] = sys.maxsize) -> GrowingLogReader:
+        """A reader of the file, up to `limit_bytes`."""
         limit = limit_bytes if callable(limit_bytes) else lambda: limit_bytes
         return GrowingLogReader(lambda: self.path, limit, self.game_id, trio.CapacityLimiter(4))
 
@@ -340,7 +341,7 @@ async def test_header_written_later_applies_after_a_checkpoint(tmp_path: Path, d
 
 def kept_while_followed(data: bytes) -> tuple[GrowingLogReader, int]:
     """A reader that was offered the pipeline of a growing file after each slice, and the memory of its checkpoints."""
-    reader = GrowingLogReader(lambda: Path("Game.slp"), lambda: None, "", trio.CapacityLimiter(1))
+    reader = GrowingLogReader(lambda: Path("Game.slp"), lambda: sys.maxsize, "", trio.CapacityLimiter(1))
     pipeline = Pipeline(SlippiReader(), MODES)
     used_bytes = 0
     for at in range(0, len(data), 1 << 16):
