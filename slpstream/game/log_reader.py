@@ -18,10 +18,10 @@ import sys
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
 import trio
 
 from slpstream.formats.interface import SNIFFED_BYTES
@@ -50,8 +50,7 @@ ReadUnwritten = Callable[[Path, int, int], bytes]
 taken yet."""
 
 
-@dataclass(slots=True)
-class Slice:
+class Slice(msgspec.Struct):
     """The messages of one slice for each mode, and the offset in the file up to which it was read."""
 
     logs: Mapping[FramesMode, Sequence[LogMessage]]
@@ -281,9 +280,7 @@ class GrowingLogReader(FileLogReader):
             return io.BytesIO()  # the disk did not take the file name either
 
     def _read(self, file: BinaryIO, path: Path, offset: int, wanted: int) -> bytes:
-        """Read from the file, whose position must be `offset`, and then those of its bytes that the disk hasn't taken
-        yet.
-        """
+        """Read from the file, whose position must be `offset`, and then those bytes that the disk hasn't taken yet."""
         data = file.read(wanted)
         while self._read_unwritten is not None and len(data) < wanted:
             more = self._read_unwritten(path, offset + len(data), wanted - len(data))

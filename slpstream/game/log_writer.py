@@ -118,12 +118,10 @@ class LogWriter:
             log.write(self._game_id, content_of(event), offset)
 
 
-_TYPES: tuple[Any, ...] = (LogMessage, PackedEntry, Frame, FrameFinalized, Batch, content_of)
-
-
 def new_log_writer(modes: Sequence[FramesMode]) -> LogWriter:
     """Create the writer of logs that are still empty. With the kernel, it is the kernel's."""
     if kernel is None:
         return LogWriter(modes)
-    writer: LogWriter = kernel.LogWriter(tuple(modes), _TYPES)
+    types = LogMessage, PackedEntry, Frame, FrameFinalized, Batch, content_of
+    writer: LogWriter = kernel.LogWriter(tuple(modes), types)
     return writer

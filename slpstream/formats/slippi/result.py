@@ -114,9 +114,7 @@ class Outcome(Computer):
     """Makes the `GameEnd`. If falls or ledge grabs might decide the game, it also counts these."""
 
     def __init__(self, settings: Settings, count_ledge_grabs: CountLedgeGrabs | None = None) -> None:
-        """If ledge grabs might decide the game, `count_ledge_grabs` is called to get them. Without it, they are counted
-        in the frames.
-        """
+        """Ledge grabs that might decide the game come from `count_ledge_grabs`, or without it, from the frames."""
         self._settings = settings
         self._falls = None if settings.takes_stocks else FallCounter(settings)
         self.needs_all_frames = self._falls is not None
