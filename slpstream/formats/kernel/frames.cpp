@@ -30,29 +30,30 @@ bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit,
         }
         const auto number = static_cast<std::int32_t>(u32_at(event + events.number_offset));
         const bool is_first = found.events == 0;
-        if (is_first) found.number = number;
+        if (is_first) {
+            found.begin = event;
+            found.number = number;
+            found.at[first_slot] = 0;
+        }
         const bool can_begin = rule == rule_of(first_slot, has_first);
         if (number != found.number || (is_first ? !can_begin : has_first && can_begin)) return false;
         const auto offset = static_cast<std::int32_t>(at - start);
         found.codes[found.events++] = *event;
         at += width;
-        found.end = at;
-        if (is_first) found.at[first_slot] = offset;
+        found.size = at - start;
         if (has_character(rule)) {
             const int player = event[events.player_offset];
             const bool is_follower = event[events.follower_offset] > 0;
             if (player >= max_players || (players >> player & 1) == 0) return false;
             const std::size_t before = slot_of(player, is_follower, Rule::before), after = before + 1;
-            const int bit = player + (is_follower ? follower_bit : 0);
             if (rule == Rule::before) {
-                const std::uint32_t all = is_follower ? found.parts >> follower_bit : found.parts;
-                const std::uint32_t own = all & ((1U << max_players) - 1);
-                if (own >> player != 0) return false;  // sent before, or out of order
+                const int first_bit = is_follower ? max_players : 0, bit = first_bit + player;
+                if ((found.parts & all_players << first_bit) >> bit != 0) return false;  // sent before, or out of order
                 found.parts |= 1U << bit;
                 found.at[before] = offset;
                 ++not_updated;
             } else {
-                if (found.at[before] == absent || found.at[after] != absent) return false;
+                if (!found.has(before) || found.has(after)) return false;
                 found.at[after] = offset;
                 if (--not_updated == 0 && !has_last) return true;
             }
@@ -68,16 +69,17 @@ bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit,
     return false;
 }
 
-const unsigned char *Layout::find_again(PyObject *data, Frame &found) const {
+Frame Layout::find_again(PyObject *data) const {
     const Bytes bytes(data);
-    if (find(bytes.data(), 0, bytes.size, (1U << max_players) - 1, found)) return bytes.data();
-    raise(PyExc_ValueError, "the data is not a whole frame");
+    Frame found;
+    if (!find(bytes.data(), 0, bytes.size, all_players, found))
+        raise(PyExc_ValueError, "the data is not a whole frame");
+    return found;
 }
 
-Place::Place(PyObject *kind_object, Py_ssize_t offset, std::int32_t width) : offset(static_cast<std::int32_t>(offset)) {
-    const Bytes letter(kind_object);
-    kind = letter.size == 1 ? static_cast<Kind>(letter.begin[0]) : Kind(0);
-    const int bytes = kernel::width_of(kind);
+Place::Place(char letter, Py_ssize_t offset, std::int32_t width)
+    : kind(static_cast<Kind>(letter)), offset(static_cast<std::int32_t>(offset)) {
+    const int bytes = width_of(kind);
     if (bytes < 0 || offset < 0 || (bytes > 0 && offset > width - bytes))
         raise(PyExc_ValueError, "no value of an event");
 }
@@ -86,11 +88,11 @@ std::vector<Place> places_in(PyObject *described, std::int32_t width) {
     if (!PyTuple_Check(described)) raise(PyExc_TypeError, "not a tuple: %R", described);
     std::vector<Place> places;
     for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) {
-        PyObject *kind;
+        char kind;
         Py_ssize_t offset;
-        parse(PyTuple_GetItem(described, i), "Sn", &kind, &offset);
+        parse(PyTuple_GetItem(described, i), "cn", &kind, &offset);
         places.emplace_back(kind, offset, width);
-        if (kernel::width_of(places.back().kind) == 0) raise(PyExc_ValueError, "no value of an event");
+        if (width_of(places.back().kind) == 0) raise(PyExc_ValueError, "no value of an event");
     }
     return places;
 }
@@ -108,7 +110,6 @@ struct Span {
 
 constexpr Py_ssize_t longest_cut = 1 << 14;  // a frame that is cut off and longer than this is not waited for
 constexpr long long none_through = std::numeric_limits<long long>::min();
-constexpr std::uint32_t all_characters = (1U << counter_bit) - 1;
 
 // What `take` knows of the frames before.
 struct Sequence {
@@ -139,17 +140,15 @@ class Frames {
 
     Owned match(Arguments arguments) {
         const Span span(arguments);
-        const unsigned char *data = span.bytes.data();
-        if (!layout_.find(data, span.start, span.limit, players_, matched_)) {
+        if (!layout_.find(span.bytes.data(), span.start, span.limit, players_, matched_)) {
             matched_.events = 0;
             const bool is_cut = span.start < span.limit && matched_.needed - span.start <= longest_cut;
             return integer(is_cut ? matched_.needed : 0);
         }
         count(matched_, 1);
-        const Owned finalized =
-            finalized_offset_ < 0 ? shared(Py_None) : integer(latest_finalized(data + span.start, matched_));
-        return checked(Py_BuildValue("niOI", matched_.end, static_cast<int>(matched_.number), finalized.get(),
-                                     matched_.parts));
+        const Owned finalized = finalized_offset_ < 0 ? shared(Py_None) : integer(latest_finalized(matched_));
+        return checked(Py_BuildValue("niOI", span.start + matched_.size, static_cast<int>(matched_.number),
+                                     finalized.get(), matched_.parts));
     }
 
     Owned take(Arguments arguments) {
@@ -166,9 +165,9 @@ class Frames {
         while (start < span.limit && PyDict_Size(sequence.pending) < max_pending &&
                layout_.find(span.bytes.data(), start, span.limit, players_, frame) && frame.number == sequence.next &&
                frame.number > sequence.through && (frame.parts & all_characters) == characters) {
-            add(span.bytes.data() + start, frame.end - start, base + frame.end, frame, sequence);
+            start += frame.size;
+            add(frame, base + start, sequence);
             count(frame, 1);
-            start = frame.end;
         }
         const Owned through = sequence.through == none_through ? shared(Py_None) : integer(sequence.through);
         return checked(Py_BuildValue("nLOOO", start, sequence.next, through.get(), sequence.newest.get(),
@@ -195,34 +194,34 @@ class Frames {
         for (std::size_t i = 0; i < frame.events; ++i) counts_[frame.codes[i]] += change;
     }
 
-    // Whether a player in the frame that was found at `start` has the noted value.
-    bool is_noted(const unsigned char *start, const Frame &frame) const {
+    // Whether a player has the noted value.
+    bool is_noted(const Frame &frame) const {
         for (const Place &place : noted_places_)
             for (int player = 0; player < max_players; ++player) {
-                const std::int32_t at = frame.at[slot_of(player, false, Rule::after)];
-                if (at != absent && integer_at(start + at + place.offset, place.kind) == noted_value_) return true;
+                const std::size_t slot = slot_of(player, false, Rule::after);
+                if (!frame.has(slot)) continue;
+                if (integer_at(frame.event(slot) + place.offset, place.kind) == noted_value_) return true;
             }
         return false;
     }
 
-    // The latest finalized frame in the last event of the frame that was found at `start`.
-    std::int32_t latest_finalized(const unsigned char *start, const Frame &frame) const {
-        return static_cast<std::int32_t>(u32_at(start + frame.at[last_slot] + finalized_offset_));
+    std::int32_t latest_finalized(const Frame &frame) const {
+        return static_cast<std::int32_t>(u32_at(frame.event(last_slot) + finalized_offset_));
     }
 
-    // Adds the frame that was found at `start`, which has `bytes` and ends at the file offset `end`.
-    void add(const unsigned char *start, Py_ssize_t bytes, long long end, const Frame &frame, Sequence &sequence) const {
-        const Owned data = checked(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(start), bytes));
+    // Adds a frame, which ends at the file offset `end`.
+    void add(const Frame &frame, long long end, Sequence &sequence) const {
+        const Owned data = checked(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(frame.begin), frame.size));
         const Owned number = integer(frame.number), offset = integer(end);
         const Owned content =
-            call(content_, integer(message_bytes_per_byte_ * bytes), data, shared_by_all_, integer(frame.parts));
+            call(content_, integer(message_bytes_per_byte_ * frame.size), data, shared_by_all_, integer(frame.parts));
         const Owned whole = call(whole_, offset, number, integer(0), content);
         check(PyList_Append(sequence.out, whole));
         sequence.newest = whole;
         ++sequence.next;
-        if (is_noted(start, frame)) sequence.noted = number;
+        if (is_noted(frame)) sequence.noted = number;
         long long through = frame.number;
-        if (finalized_offset_ >= 0) through = std::min<long long>(through, latest_finalized(start, frame));
+        if (finalized_offset_ >= 0) through = std::min<long long>(through, latest_finalized(frame));
         const bool is_alone = through == frame.number && PyDict_Size(sequence.pending) == 0;
         if (!is_alone) check(PyDict_SetItem(sequence.pending, number, whole));
         if (through <= sequence.through) return;
@@ -269,12 +268,12 @@ Owned object_at(const unsigned char *at, Kind kind) {
 class Fields {
   public:
     explicit Fields(PyObject *arguments) {
-        PyObject *events, *rule_text, *fields, *make;
-        parse(arguments, "OOOO", &events, &rule_text, &fields, &make);
+        PyObject *events, *fields, *make;
+        char rule;
+        parse(arguments, "OcOO", &events, &rule, &fields, &make);
         layout_ = Layout(events);
         make_ = shared(make);
-        const Bytes rule(rule_text);
-        rule_ = rule.size == 1 ? static_cast<Rule>(rule.begin[0]) : Rule::plain;
+        rule_ = static_cast<Rule>(rule);
         if (rule_ != Rule::first && !has_character(rule_))
             raise(PyExc_ValueError, "fields are those of the first event or of characters");
         places_ = places_in(fields, layout_.width_of(rule_));
@@ -285,20 +284,19 @@ class Fields {
     }
 
     Owned read(Arguments arguments) {
-        Frame frame, frame_before;
-        const bool has_before = arguments[1] != Py_None;
-        const unsigned char *now = layout_.find_again(arguments[0], frame);
-        const unsigned char *before = has_before ? layout_.find_again(arguments[1], frame_before) : nullptr;
+        const Frame frame = layout_.find_again(arguments[0]);
+        Frame before;
+        before.at.fill(absent);
+        if (arguments[1] != Py_None) before = layout_.find_again(arguments[1]);
         Owned found = checked(PyDict_New());
+        const auto bytes = static_cast<std::size_t>(end_ - begin_);
         const int count = rule_ == Rule::first ? 1 : max_players;
         for (int player = 0; player < count; ++player) {
             const std::size_t slot = rule_ == Rule::first ? first_slot : slot_of(player, false, rule_);
-            const std::int32_t at = frame.at[slot];
-            const std::int32_t at_before = has_before ? frame_before.at[slot] : absent;
-            const bool is_same = at != absent && at_before != absent &&
-                                 std::memcmp(now + at + begin_, before + at_before + begin_,
-                                             static_cast<std::size_t>(end_ - begin_)) == 0;
-            if (at != absent && !is_same) check(PyDict_SetItem(found, integer(player), made_from(now + at)));
+            if (!frame.has(slot)) continue;
+            const unsigned char *event = frame.event(slot);
+            if (!before.has(slot) || std::memcmp(event + begin_, before.event(slot) + begin_, bytes) != 0)
+                check(PyDict_SetItem(found, integer(player), made_from(event)));
         }
         return found;
     }

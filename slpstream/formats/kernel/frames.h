@@ -62,18 +62,23 @@ inline std::uint32_t bits_of_players(const Bytes &indices) {
 }
 
 // Bits of what is in a frame: players, followers, and then the kinds of events that it can have any number of.
-constexpr int follower_bit = max_players;
 constexpr int counter_bit = 2 * max_players;
+constexpr std::uint32_t all_players = (1U << max_players) - 1;
+constexpr std::uint32_t all_characters = (1U << counter_bit) - 1;
 
 struct Frame {
+    const unsigned char *begin;
+    Py_ssize_t size;
     std::array<std::int32_t, slots> at;  // offset of the event in each slot, or `absent`
     std::array<std::int32_t, max_events> counted;  // offsets of the events without a slot
     std::array<unsigned char, max_events> codes;
     std::size_t counted_size, events;
     std::int32_t number;
     std::uint32_t parts;
-    Py_ssize_t end;
     Py_ssize_t needed;  // if it is cut off but usual so far: the position up to which bytes are needed to tell more, or 0
+
+    bool has(std::size_t slot) const { return at[slot] != absent; }
+    const unsigned char *event(std::size_t slot) const { return begin + at[slot]; }
 };
 
 struct Layout {
@@ -99,13 +104,13 @@ struct Layout {
     // that can be in it.
     bool find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit, std::uint32_t players, Frame &found) const;
 
-    // Finds the events of a frame that was recognized before, and returns its bytes. Raises ValueError if it is none.
-    const unsigned char *find_again(PyObject *data, Frame &found) const;
+    // Finds the events of a frame that was recognized before. Raises ValueError if it is none.
+    Frame find_again(PyObject *data) const;
 };
 
 // A value in an event.
 struct Place {
-    Place(PyObject *kind, Py_ssize_t offset, std::int32_t width);  // of the event, or more
+    Place(char kind, Py_ssize_t offset, std::int32_t width);  // of the event, or more
     Kind kind;
     std::int32_t offset;
 };

@@ -166,6 +166,7 @@ struct Bytes {
         begin = text;
     }
     const unsigned char *data() const { return reinterpret_cast<const unsigned char *>(begin); }
+    std::size_t length() const { return static_cast<std::size_t>(size); }
     const char *begin;
     Py_ssize_t size;
 };

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +21,8 @@ char *put(char *out, const char *text, std::size_t length) {
     std::memcpy(out, text, length);
     return out + length;
 }
+
+char *put(char *out, const Bytes &bytes) { return put(out, bytes.begin, bytes.length()); }
 
 constexpr std::size_t block_bytes = 32;
 
@@ -56,58 +57,40 @@ char *json_float(char *out, double value) {
     return json_integer(exponent_at, exponent);  // without plus and zero
 }
 
-// The texts of values that were written lately. Most values of a frame are those of the frame before, or one of a few.
-// The values of all games share the texts. They are used only with the GIL.
-class Texts {
-  public:
-    char *put_float(char *out, std::uint32_t bits) { return put_value(out, key_of(real, bits)); }
-    char *put_integer(char *out, std::int64_t value) {
-        if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::uint32_t>::max())
-            return json_integer(out, value);
-        return put_value(out, key_of(value < 0 ? negative : positive, static_cast<std::uint32_t>(value)));
-    }
-
-  private:
-    enum Type : std::uint64_t { none, real, negative, positive };
-    static constexpr int longest_text = 24;  // of a float
-    static constexpr int index_bits = 11;
-
-    struct Entry {
-        std::uint64_t key_and_length;
-        char text[longest_text];
-    };
-
-    static std::uint64_t key_of(Type type, std::uint32_t bits) { return std::uint64_t{type} << 32 | bits; }
-
-    static char *put_new(char *out, std::uint64_t key) {
-        const auto bits = static_cast<std::uint32_t>(key);
-        switch (static_cast<Type>(key >> 32)) {
-            case real: return json_float(out, static_cast<double>(float_of(bits)));
-            case negative: return json_integer(out, static_cast<std::int32_t>(bits));
-            default: return json_integer(out, bits);
-        }
-    }
-
-    char *put_value(char *out, std::uint64_t key) {
-        Entry &entry = entries_[key * 0x9E3779B97F4A7C15u >> (64 - index_bits)];  // Fibonacci hashing
-        if (entry.key_and_length >> 8 == key) {
-            std::memcpy(out, entry.text, longest_text);
-            return out + (entry.key_and_length & 0xFF);
-        }
-        char *end = put_new(out, key);
-        entry.key_and_length = key << 8 | static_cast<std::uint64_t>(end - out);
-        std::memcpy(entry.text, out, longest_text);
-        return end;
-    }
-
-    std::array<Entry, std::size_t{1} << index_bits> entries_{};
+// The text of a value that was written lately. Most values of a frame are those of the frame before, or one of a few.
+struct Text {
+    std::uint64_t key_and_length;  // 0 if there is no text yet
+    char text[24];                 // long enough for floats
 };
 
-Texts texts;
+constexpr int text_index_bits = 11;
+constexpr std::uint64_t integer_key = std::uint64_t{1} << 40, float_key = std::uint64_t{1} << 41;
+std::array<Text, std::size_t{1} << text_index_bits> texts{};  // of all games; used only with the GIL
+
+// Writes the float whose bits were added to `float_key`, or the integer that was added to `integer_key`.
+char *put_new_text(char *out, std::uint64_t key) {
+    if (key < float_key) return json_integer(out, static_cast<std::int64_t>(key - integer_key));
+    return json_float(out, static_cast<double>(float_of(static_cast<std::uint32_t>(key))));
+}
+
+inline char *put_text(char *out, std::uint64_t key) {
+    Text &known = texts[key * 0x9E3779B97F4A7C15U >> (64 - text_index_bits)];  // Fibonacci hashing
+    if (known.key_and_length >> 8 == key) {
+        std::memcpy(out, known.text, sizeof known.text);
+        return out + (known.key_and_length & 0xFF);
+    }
+    char *end = put_new_text(out, key);
+    known.key_and_length = key << 8 | static_cast<std::uint64_t>(end - out);
+    std::memcpy(known.text, out, sizeof known.text);
+    return end;
+}
 
 struct Json {
-    static char *integer(char *out, std::int64_t value) { return texts.put_integer(out, value); }
-    static char *real(char *out, std::uint32_t bits) { return texts.put_float(out, bits); }
+    static char *integer(char *out, std::int64_t value) {
+        const bool is_short = value >> 32 == 0 || value >> 32 == -1;
+        return is_short ? put_text(out, integer_key + static_cast<std::uint64_t>(value)) : json_integer(out, value);
+    }
+    static char *real(char *out, std::uint32_t bits) { return put_text(out, float_key + bits); }
     static char *boolean(char *out, bool value) { return value ? put(out, "true", 4) : put(out, "false", 5); }
     static char *begin_array(char *out, std::size_t) { return put(out, "[", 1); }
     static char *separator(char *out) { return put(out, ",", 1); }
@@ -116,25 +99,26 @@ struct Json {
 
 // MessagePack, as msgspec writes it: integers as short as possible, floats as 64 bits, NaN as nil.
 
-char *big_endian_bytes(char *out, unsigned char head, std::uint64_t value, int bytes) {
+char *big_endian_bytes(char *out, unsigned head, std::uint64_t value, int bytes) {
     *out++ = static_cast<char>(head);
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) *out++ = static_cast<char>(value >> shift);
     return out;
 }
 
+// Writes a value in 1, 2, 4 or 8 bytes, as few as `largest` fits into. `head` is the head of a value with one byte, and
+// the heads of the longer ones follow it.
+char *shortest_bytes(char *out, unsigned head, std::uint64_t value, std::uint64_t largest) {
+    if (largest <= 0xFF) return big_endian_bytes(out, head, value, 1);
+    if (largest <= 0xFFFF) return big_endian_bytes(out, head + 1, value, 2);
+    return largest <= 0xFFFFFFFF ? big_endian_bytes(out, head + 2, value, 4) : big_endian_bytes(out, head + 3, value, 8);
+}
+
 struct MessagePack {
     static char *integer(char *out, std::int64_t value) {
         const auto bits = static_cast<std::uint64_t>(value);
-        if (value >= 0) {
-            if (value < 0x80) return big_endian_bytes(out, static_cast<unsigned char>(value), 0, 0);
-            if (value <= 0xFF) return big_endian_bytes(out, 0xCC, bits, 1);
-            if (value <= 0xFFFF) return big_endian_bytes(out, 0xCD, bits, 2);
-            return value <= 0xFFFFFFFF ? big_endian_bytes(out, 0xCE, bits, 4) : big_endian_bytes(out, 0xCF, bits, 8);
-        }
-        if (value >= -0x20) return big_endian_bytes(out, static_cast<unsigned char>(value), 0, 0);
-        if (value >= -0x80) return big_endian_bytes(out, 0xD0, bits, 1);
-        if (value >= -0x8000) return big_endian_bytes(out, 0xD1, bits, 2);
-        return value >= -0x80000000LL ? big_endian_bytes(out, 0xD2, bits, 4) : big_endian_bytes(out, 0xD3, bits, 8);
+        if (value >= 0x80) return shortest_bytes(out, 0xCC, bits, bits);
+        if (value < -0x20) return shortest_bytes(out, 0xD0, bits, ~bits << 1);
+        return big_endian_bytes(out, static_cast<unsigned>(bits), 0, 0);
     }
     static char *real(char *out, std::uint32_t bits) {
         const auto value = static_cast<double>(float_of(bits));
@@ -145,12 +129,11 @@ struct MessagePack {
     }
     static char *boolean(char *out, bool value) { return big_endian_bytes(out, value ? 0xC3 : 0xC2, 0, 0); }
     static char *begin_text(char *out, std::size_t bytes) {
-        if (bytes < 0x20) return big_endian_bytes(out, static_cast<unsigned char>(0xA0 | bytes), 0, 0);
-        if (bytes <= 0xFF) return big_endian_bytes(out, 0xD9, bytes, 1);
-        return bytes <= 0xFFFF ? big_endian_bytes(out, 0xDA, bytes, 2) : big_endian_bytes(out, 0xDB, bytes, 4);
+        if (bytes < 0x20) return big_endian_bytes(out, 0xA0 | static_cast<unsigned>(bytes), 0, 0);
+        return shortest_bytes(out, 0xD9, bytes, bytes);
     }
     static char *begin_array(char *out, std::size_t size) {
-        const auto count = static_cast<unsigned char>(size);  // at most `max_events`
+        const auto count = static_cast<unsigned>(size);  // at most `max_events`
         return count < 16 ? big_endian_bytes(out, 0x90 | count, 0, 0) : big_endian_bytes(out, 0xDC, count, 2);
     }
     static char *separator(char *out) { return out; }
@@ -222,23 +205,22 @@ class Template {
     Layout layout;
 
     // Enough bytes for the message of a frame.
-    std::size_t room(const unsigned char *data, const Frame &frame) const {
+    std::size_t room(const Frame &frame) const {
         std::size_t bytes = fixed_bytes_;
-        for (std::size_t i = 0; i < frame.counted_size; ++i) bytes += counted_bytes_[data[frame.counted[i]]];
+        for (std::size_t i = 0; i < frame.counted_size; ++i) bytes += counted_bytes_[frame.begin[frame.counted[i]]];
         return bytes;
     }
 
     // Writes the message without its envelope. Raises ValueError if the frame lacks one of the events.
-    char *write(char *out, const unsigned char *data, const Frame &frame, std::int64_t number) const {
-        return is_json ? write_as<Json>(out, data, frame, number) : write_as<MessagePack>(out, data, frame, number);
+    char *write(char *out, const Frame &frame, std::int64_t number) const {
+        return is_json ? write_as<Json>(out, frame, number) : write_as<MessagePack>(out, frame, number);
     }
 
     Owned render(Arguments arguments) {
         static Output output;  // used only with the GIL, and not while Python code runs
         const auto number = number_of<std::int64_t>(arguments[1]);
-        Frame frame;
-        const unsigned char *data = layout.find_again(arguments[0], frame);
-        output.end_at(write(output.room(room(data, frame)), data, frame, number));
+        const Frame frame = layout.find_again(arguments[0]);
+        output.end_at(write(output.room(room(frame)), frame, number));
         return output.take();
     }
 
@@ -248,13 +230,14 @@ class Template {
     Pieces read_pieces(PyObject *described, WidthOf width_of) {
         Pieces pieces;
         for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) {
-            PyObject *literal_object, *kind;
+            PyObject *literal_object;
+            char kind;
             Py_ssize_t slot, offset;
-            parse(PyTuple_GetItem(described, i), "SSnn", &literal_object, &kind, &slot, &offset);
+            parse(PyTuple_GetItem(described, i), "Scnn", &literal_object, &kind, &slot, &offset);
             const Bytes literal(literal_object);
-            const auto literal_bytes = static_cast<std::size_t>(literal.size), number = static_cast<std::size_t>(slot);
-            pieces.push_back({literals_.size(), literal_bytes, Place(kind, offset, width_of(number)), number});
-            literals_.append(literal.begin, literal_bytes);
+            const auto number = static_cast<std::size_t>(slot);
+            pieces.push_back({literals_.size(), literal.length(), Place(kind, offset, width_of(number)), number});
+            literals_.append(literal.begin, literal.length());
         }
         return pieces;
     }
@@ -266,13 +249,13 @@ class Template {
     }
 
     template <typename Form>
-    char *write_as(char *out, const unsigned char *data, const Frame &frame, std::int64_t number) const {
+    char *write_as(char *out, const Frame &frame, std::int64_t number) const {
         for (const Piece &piece : pieces_) {
             const bool is_array = piece.place.kind == Kind::array;
             const std::int32_t at = is_array ? 0 : frame.at[piece.slot];
             if (at == absent) raise(PyExc_ValueError, "the frame lacks an event of the template");
-            out = write_piece<Form>(out, piece, data + at, number);
-            if (is_array) out = write_array<Form>(out, static_cast<int>(piece.slot), data, frame);
+            out = write_piece<Form>(out, piece, frame.begin + at, number);
+            if (is_array) out = write_array<Form>(out, static_cast<int>(piece.slot), frame);
         }
         return out;
     }
@@ -291,7 +274,8 @@ class Template {
     }
 
     template <typename Form>
-    char *write_array(char *out, int counter, const unsigned char *data, const Frame &frame) const {
+    char *write_array(char *out, int counter, const Frame &frame) const {
+        const unsigned char *data = frame.begin;
         const auto is_of = [&](std::int32_t at) { return counter_of(layout.events.rules[data[at]]) == counter; };
         const auto *const first = frame.counted.data(), *const end = first + frame.counted_size;
         out = Form::begin_array(out, static_cast<std::size_t>(std::count_if(first, end, is_of)));
@@ -312,27 +296,6 @@ class Template {
     std::array<std::size_t, commands> counted_bytes_{};
 };
 
-// The beginning of a message: everything before its cursor, and the cursor as text but for the position at its end.
-struct Envelope {
-    Bytes head, cursor;
-    std::int64_t offset, count;
-
-    std::size_t room() const { return static_cast<std::size_t>(head.size + cursor.size) + 3 * longest_value; }
-
-    char *write(char *out, bool is_json) const {
-        char position[2 * longest_value];
-        char *end = json_integer(position, offset);
-        *end++ = '.';
-        end = json_integer(end, count);
-        const auto position_bytes = static_cast<std::size_t>(end - position);
-        const auto cursor_bytes = static_cast<std::size_t>(cursor.size);
-        out = put(out, head.begin, static_cast<std::size_t>(head.size));
-        out = is_json ? put(out, "\"", 1) : MessagePack::begin_text(out, cursor_bytes + position_bytes);
-        out = put(put(out, cursor.begin, cursor_bytes), position, position_bytes);
-        return is_json ? put(out, "\",", 2) : out;
-    }
-};
-
 constexpr std::size_t most_head_bytes = 10, usual_head_bytes = 4;
 
 // Writes the head of an unmasked websocket message, whose payload lies `usual_head_bytes` after `out`. Returns where the
@@ -342,8 +305,8 @@ char *write_websocket_head(char *out, std::size_t size, int opcode) {
     const std::size_t head_bytes = 2 + static_cast<std::size_t>(length_bytes);
     if (head_bytes != usual_head_bytes) std::memmove(out + head_bytes, out + usual_head_bytes, size);
     *out++ = static_cast<char>(0x80 | opcode);  // its first frame is the last one
-    const auto length = static_cast<unsigned char>(length_bytes == 0 ? size : length_bytes == 2 ? 126 : 127);
-    return big_endian_bytes(out, length, size, length_bytes) + size;
+    const std::size_t length = length_bytes == 0 ? size : length_bytes == 2 ? 126 : 127;
+    return big_endian_bytes(out, static_cast<unsigned>(length), size, length_bytes) + size;
 }
 
 // Names of the attributes of messages and of the contents of frames.
@@ -354,9 +317,9 @@ struct Names {
     Owned data = interned("data"), templates = interned("templates");
 };
 
-// An envelope, and what it was made for: type, station, game id and mode of its messages, compared by identity.
-struct KnownEnvelope {
-    std::array<Owned, 4> about;
+// The beginning of messages: everything before their cursor, and the cursor without the position at its end.
+struct Envelope {
+    std::array<Owned, 4> about;  // type, station, game id and mode of the messages, compared by identity
     Owned head, cursor;
 };
 
@@ -396,42 +359,42 @@ class Encoder {
         const Owned mode = attribute(message, names_.mode);
         const bool is_encoded = PyBytes_CheckExact(content) != 0;
         const bool is_cut = fields != Py_None && PyUnicode_Compare(kind, names_.frame) == 0;
-        if (is_encoded && (!is_json_ || is_cut || game == Py_None))
-            return write_by_python(output, message, station, is_cut ? fields : Py_None);
         const Owned found = is_encoded ? Owned() : template_for(content, fields);
-        if (!is_encoded && !found) return write_by_python(output, message, station, fields);
-        const auto [head, cursor] = envelope_for({kind, station, game, mode});
-        const Envelope envelope{Bytes(head), Bytes(cursor), number_of(attribute(message, names_.offset)),
-                                number_of(attribute(message, names_.count))};
+        if (is_encoded ? !is_json_ || is_cut || game == Py_None : !found) {  // left to Python
+            const Owned encoded = call(encode_, message, station, is_encoded && !is_cut ? Py_None : fields);
+            const Bytes bytes(encoded);
+            output.end_at(put(output.room(bytes.length()), bytes));
+            return;
+        }
+        const Envelope envelope = envelope_for({kind, station, game, mode});
         if (is_encoded) {
-            const Bytes payload(content);
-            const auto size = static_cast<std::size_t>(payload.size);
-            write_framed(output, envelope, size, [&](char *out) { return put(out, payload.begin, size); });
+            const Bytes rest(content);
+            write_framed(output, message, envelope, rest.length(), [&](char *out) { return put(out, rest); });
         } else {
             const Template &made = made_of<Template>(found);
-            const Owned bytes = attribute(content, names_.data);
+            const Owned data = attribute(content, names_.data);
             const auto number = number_of(attribute(content, names_.revision));
-            Frame frame;
-            const unsigned char *data = made.layout.find_again(bytes, frame);
-            write_framed(output, envelope, made.room(data, frame),
-                         [&](char *out) { return made.write(out, data, frame, number); });
+            const Frame frame = made.layout.find_again(data);
+            write_framed(output, message, envelope, made.room(frame),
+                         [&](char *out) { return made.write(out, frame, number); });
         }
     }
 
-    // Lets Python encode what is unusual.
-    void write_by_python(Output &output, PyObject *message, PyObject *station, PyObject *fields) const {
-        const Owned encoded = call(encode_, message, station, fields);
-        const Bytes bytes(encoded);
-        const auto size = static_cast<std::size_t>(bytes.size);
-        output.end_at(put(output.room(size), bytes.begin, size));
-    }
-
-    // Writes a websocket message, whose payload after the envelope has at most `room` bytes.
-    template <typename WritePayload>
-    void write_framed(Output &output, const Envelope &envelope, std::size_t room, WritePayload write_payload) const {
-        char *begin = output.room(most_head_bytes + envelope.room() + room), *payload = begin + usual_head_bytes;
-        const char *end = write_payload(envelope.write(payload, is_json_));
-        output.end_at(write_websocket_head(begin, static_cast<std::size_t>(end - payload), opcode_));
+    // Writes a websocket message, which has at most `rest_bytes` after its cursor.
+    template <typename WriteRest>
+    void write_framed(Output &output, PyObject *message, const Envelope &envelope, std::size_t rest_bytes,
+                      WriteRest write_rest) const {
+        const Bytes head(envelope.head), cursor(envelope.cursor);
+        const auto offset = number_of(attribute(message, names_.offset));
+        const auto count = number_of(attribute(message, names_.count));
+        const std::string position = std::to_string(offset) + "." + std::to_string(count);
+        const std::size_t cursor_bytes = cursor.length() + position.size();
+        char *begin = output.room(most_head_bytes + head.length() + cursor_bytes + longest_value + rest_bytes);
+        char *payload = begin + usual_head_bytes, *out = put(payload, head);
+        out = is_json_ ? put(out, "\"", 1) : MessagePack::begin_text(out, cursor_bytes);
+        out = put(put(out, cursor), position.data(), position.size());
+        out = write_rest(is_json_ ? put(out, "\",", 2) : out);
+        output.end_at(write_websocket_head(begin, static_cast<std::size_t>(out - payload), opcode_));
     }
 
     // The template for the content of a frame, or none.
@@ -450,27 +413,26 @@ class Encoder {
         return found != nullptr && is_instance<Template>(found) ? shared(found) : Owned();
     }
 
-    // The two parts of the envelope of messages about this.
-    std::pair<Owned, Owned> envelope_for(const std::array<PyObject *, 4> &about) {
+    Envelope envelope_for(const std::array<PyObject *, 4> &about) {
         std::uintptr_t sum = 0;
         for (PyObject *object : about) sum = sum * 31 + (reinterpret_cast<std::uintptr_t>(object) >> 4);
-        KnownEnvelope &known = envelopes_[sum % known_envelopes];
+        Envelope &known = envelopes_[sum % known_envelopes];
         if (!std::equal(about.begin(), about.end(), known.about.begin())) {
             const Owned parts = call(make_envelope_, form_, about[0], about[1], about[2], about[3]);
             PyObject *head, *cursor;
             parse(parts, "SS", &head, &cursor);
-            KnownEnvelope made{{}, shared(head), shared(cursor)};
+            Envelope made{{}, shared(head), shared(cursor)};
             std::transform(about.begin(), about.end(), made.about.begin(), shared);
             std::swap(known, made);
         }
-        return {known.head, known.cursor};
+        return known;
     }
 
     bool is_json_;
     int opcode_;
     Owned form_, make_envelope_, encode_;
     Names names_;
-    std::array<KnownEnvelope, known_envelopes> envelopes_;
+    std::array<Envelope, known_envelopes> envelopes_;
     Output output_;
 };
 
