@@ -58,6 +58,13 @@ inline std::uint64_t head_at(const unsigned char *at) {
     return bytes;
 }
 
+// Selects those of the first bytes that are from `offset` on.
+std::uint64_t mask_of(std::int32_t offset, std::int32_t count) {
+    unsigned char mask[head_bytes] = {};
+    for (std::int32_t i = offset; i < std::min<std::int32_t>(offset + count, head_bytes); ++i) mask[i] = 0xFF;
+    return head_at(mask);
+}
+
 // An array of 64-bit integers for Python, with values that are not set yet.
 struct Array {
     explicit Array(std::size_t count)
@@ -97,30 +104,222 @@ class Completion {
     bool is_complete_ = false;
 };
 
+// The sendings of a game.
 class Walk {
   public:
     // The data is read from `start` to `limit`. `players` should be in the first sending; None if sendings have a last
     // event.
     Walk(const Bytes &data, std::int64_t start, std::int64_t limit, const Events &events, std::int64_t max_counted,
-         std::int64_t max_offsets, PyObject *players);
+         std::int64_t max_offsets, PyObject *players)
+        : data_(data.data()), origin_(start), limit_(limit), events_(events), max_counted_(max_counted),
+          max_offsets_(max_offsets), has_completion_(players != Py_None), at_(start) {
+        const bool is_inside = start >= 0 && limit <= data.size && limit - start <= std::int64_t{UINT32_MAX};
+        if (!is_inside || max_counted < 0 || max_offsets < 0) raise(PyExc_ValueError, "invalid walk arguments");
+        if (!has_completion_) return;
+        const Bytes awaited(players);
+        for (Py_ssize_t i = 0; i < awaited.size; ++i) completion_.add(std::size_t{awaited.data()[i]} << 1);
+    }
+
     // Reads up to the first event that is not declared or not whole.
-    void run();
+    void run() {
+        std::vector<std::size_t> updated_by(keys);  // by key, the last update in `found_`
+        std::array<std::int64_t, counters> counts{};
+        while (at_ < limit_) {
+            if (open_at_ < 0) repeat();
+            const unsigned char *bytes = data_ + at_;
+            const std::int64_t width = at_ < limit_ ? events_.widths[bytes[0]] : 0;
+            if (width == 0 || width > limit_ - at_) break;
+            const Rule rule = events_.rules[bytes[0]];
+            if (open_at_ < 0 && rule != Rule::ignored) open_at_ = at_;
+            if (!has_number(rule)) {
+                at_ += width;
+                continue;
+            }
+            const auto number = static_cast<std::int32_t>(u32_at(bytes + events_.number_offset));
+            const auto key = has_character(rule) ? static_cast<std::size_t>(events_.key_of(bytes)) : 0;
+            const bool is_first = rule == Rule::first || (rule == Rule::before && completion_.has(key));
+            if (is_open_ && (is_first || number != number_)) {
+                // A repeated sending is over if the first event follows with another number.
+                beyond_ = events_.widths[data_[open_at_]];
+                close(has_completion_ && completion_.is_steady() && has_number(events_.rules[data_[open_at_]]));
+                continue;
+            }
+            if (!is_open_) {
+                is_open_ = true;
+                number_ = number;
+                counts.fill(0);
+                completion_.begin();
+            }
+            bool is_kept = !has_completion_ || !completion_.is_complete();
+            if (is_counted(rule)) {
+                is_kept = ++counts[static_cast<std::size_t>(counter_of(rule))] <= max_counted_ && is_kept;
+            } else if (rule == Rule::before) {
+                completion_.add(key);
+            } else if (rule == Rule::after) {
+                if (is_kept && completion_.is_updated(key)) found_[updated_by[key]].is_kept = false;
+                if (is_kept) updated_by[key] = found_.size();
+                completion_.update(key);
+            }
+            const auto distance = static_cast<std::uint32_t>(at_ - open_at_);
+            if (is_kept) found_.push_back({distance, bytes[0], true, static_cast<std::int16_t>(key)});
+            at_ += width;
+            if (rule != Rule::last) continue;
+            beyond_ = 0;
+            close(!has_completion_ || completion_.is_steady());
+        }
+    }
+
     // Ends the last sending, and returns everything that was found, for Python.
-    Owned finish();
+    Owned finish() {
+        const bool is_cut = is_open_ && !(has_completion_ && completion_.is_complete());
+        if (is_open_) close(false);
+        found_.resize(open_found_);
+        runs_.push_back({static_cast<std::uint32_t>(starts_.size()), static_cast<std::uint32_t>(found_.size())});
+        std::vector<Found> slots;
+        std::vector<int> counted;
+        for (const Found &event : found_) {
+            if (slot_number(event) > 0) continue;
+            if (is_counted_event(event)) {
+                counted.push_back(event.command);
+            } else {
+                slots.push_back(event);
+            }
+            slot_number(event) = is_counted_event(event) ? counted.size() : slots.size();
+        }
+        const auto sendings = static_cast<std::int64_t>(starts_.size());
+        Owned arrays = shared(Py_None);
+        if (sendings == 0 || static_cast<std::int64_t>(slots.size()) <= max_offsets_ / sendings) {
+            const auto *bytes = reinterpret_cast<const char *>(numbers_.data());
+            const Owned of_sendings = checked(PyByteArray_FromStringAndSize(bytes, sendings * number_bytes));
+            const Owned by_slot = slot_arrays(slots), by_command = checked(PyList_New(0));
+            for (const int command : counted) check(PyList_Append(by_command, counted_arrays(command)));
+            arrays = checked(Py_BuildValue("OOO", of_sendings.get(), by_slot.get(), by_command.get()));
+        }
+        const long long first = sendings == 0 ? 0 : origin_ + starts_.front();
+        return checked(Py_BuildValue("LOLLnO", static_cast<long long>(at_), is_cut ? Py_True : Py_False, first,
+                                     static_cast<long long>(sendings), static_cast<Py_ssize_t>(slots.size()),
+                                     arrays.get()));
+    }
 
   private:
-    void begin();
-    void close(bool can_repeat);
-    void note_head(Rule rule);
-    void repeat();
+    // Ends the sending that is being read. `can_repeat` is whether the same events would have the same effect again.
+    void close(bool can_repeat) {
+        const std::size_t count = found_.size() - open_found_;
+        const bool is_same = !runs_.empty() && open_found_ - runs_.back().found == count &&
+                             std::memcmp(&found_[runs_.back().found], &found_[open_found_], count * sizeof(Found)) == 0;
+        if (is_same) {
+            found_.resize(open_found_);
+        } else {
+            runs_.push_back({static_cast<std::uint32_t>(starts_.size()), static_cast<std::uint32_t>(open_found_)});
+        }
+        starts_.push_back(static_cast<std::uint32_t>(open_at_ - origin_));
+        numbers_.push_back(number_);
+        heads_.clear();
+        if (can_repeat) find_heads();
+        width_ = at_ - open_at_;
+        open_found_ = found_.size();
+        open_at_ = -1;
+        is_open_ = false;
+    }
+
+    // Finds the heads of all events of the sending that is being read, or none if it cannot be repeated.
+    void find_heads() {
+        if (std::max({events_.number_offset + number_bytes, events_.player_offset + 1, events_.follower_offset + 1}) >
+            head_bytes)
+            return;
+        for (std::int64_t at = open_at_; at < at_; at += events_.widths[data_[at]]) {
+            if (heads_.size() == max_heads || head_bytes > limit_ - at) return heads_.clear();
+            const Rule rule = events_.rules[data_[at]];
+            const std::uint64_t mask = command_mask_ | (has_number(rule) ? number_mask_ : 0) |
+                                       (has_character(rule) ? character_mask_ : 0);
+            heads_.push_back({static_cast<std::uint32_t>(at - open_at_), head_at(data_ + at), mask});
+        }
+    }
+
+    // Takes all sendings from here on that have the same events as the one before.
+    void repeat() {
+        if (heads_.empty()) return;
+        const std::int64_t needed = std::max(width_ + beyond_, heads_.back().distance + head_bytes);
+        const std::uint64_t number_mask = number_mask_;
+        const auto has_number_in = [=](const Head &head) { return (head.mask & number_mask) == number_mask; };
+        const Head numbered = *std::find_if(heads_.begin(), heads_.end(), has_number_in);
+        const auto number_at = [this](const unsigned char *event) { return u32_at(event + events_.number_offset); };
+        for (; needed <= limit_ - at_; at_ += width_) {
+            const unsigned char *const bytes = data_ + at_;
+            const std::uint32_t number = number_at(bytes + numbered.distance);
+            if (beyond_ > 0 && (bytes[width_] != bytes[0] || number_at(bytes + width_) == number)) return;
+            const std::uint64_t change = (head_at(bytes + numbered.distance) ^ numbered.bytes) & number_mask;
+            std::uint64_t differences = 0;
+            for (const Head &head : heads_)
+                differences |= (head_at(bytes + head.distance) ^ head.bytes ^ change) & head.mask;
+            if (differences != 0) return;
+            starts_.push_back(static_cast<std::uint32_t>(at_ - origin_));
+            numbers_.push_back(static_cast<std::int32_t>(number));
+        }
+    }
+
     bool is_counted_event(const Found &event) const { return is_counted(events_.rules[event.command]); }
-    std::size_t &slot_number(const Found &event);
-    Owned slot_arrays(const std::vector<Found> &slots);
-    Owned counted_arrays(int command) const;
+
+    // The number of an event's slot, counted from 1; 0 if it is not known yet.
+    std::size_t &slot_number(const Found &event) {
+        std::vector<std::size_t> &of_command = slot_numbers_[event.command];
+        if (of_command.empty()) of_command.resize(keys);
+        return of_command[static_cast<std::size_t>(event.key)];
+    }
+
+    // For each slot: command, player index, follower flag, and the offset of its event in each sending.
+    Owned slot_arrays(const std::vector<Found> &slots) {
+        std::vector<std::int64_t *> arrays;
+        Owned list = checked(PyList_New(0));
+        for (const Found &slot : slots) {
+            const Array offsets(starts_.size());
+            std::fill_n(arrays.emplace_back(offsets.values), starts_.size(), absent);
+            const Owned follower = checked(PyBool_FromLong(slot.key & 1));
+            check(PyList_Append(list, checked(Py_BuildValue("iiOO", slot.command, slot.key >> 1, follower.get(),
+                                                            offsets.object.get()))));
+        }
+        for (auto run = runs_.begin(); run + 1 != runs_.end(); ++run)
+            for (std::size_t i = run->found; i < run[1].found; ++i) {
+                if (!found_[i].is_kept || is_counted_event(found_[i])) continue;
+                std::int64_t *const offsets = arrays[slot_number(found_[i]) - 1];
+                const std::int64_t distance = origin_ + found_[i].distance;
+                for (std::size_t row = run->sending; row < run[1].sending; ++row) offsets[row] = distance + starts_[row];
+            }
+        return list;
+    }
+
+    // A command, the offsets of its events, and for each sending the number of its first one.
+    Owned counted_arrays(int command) const {
+        std::vector<std::int64_t> distances;
+        const auto find_distances = [&](const Run *run) {
+            distances.clear();
+            for (std::size_t i = run->found; i < run[1].found; ++i)
+                if (found_[i].command == command) distances.push_back(origin_ + found_[i].distance);
+        };
+        const Run *const end = &runs_.back();
+        std::size_t count = 0;
+        for (const Run *run = runs_.data(); run != end; ++run) {
+            find_distances(run);
+            count += (run[1].sending - run->sending) * distances.size();
+        }
+        const Array offsets(count), firsts(starts_.size() + 1);
+        std::int64_t *next = offsets.values;
+        for (const Run *run = runs_.data(); run != end; ++run) {
+            find_distances(run);
+            for (std::size_t row = run->sending; row < run[1].sending; ++row) {
+                firsts.values[row] = next - offsets.values;
+                for (const std::int64_t distance : distances) *next++ = distance + starts_[row];
+            }
+        }
+        firsts.values[starts_.size()] = next - offsets.values;
+        return checked(Py_BuildValue("iOO", command, offsets.object.get(), firsts.object.get()));
+    }
 
     const unsigned char *const data_;
     const std::int64_t origin_, limit_;  // where the walk begins, and the latest position where it ends
     const Events events_;
+    const std::uint64_t command_mask_ = mask_of(0, 1), number_mask_ = mask_of(events_.number_offset, number_bytes);
+    const std::uint64_t character_mask_ = mask_of(events_.player_offset, 1) | mask_of(events_.follower_offset, 1);
     const std::int64_t max_counted_, max_offsets_;  // the latter are slots times sendings
     const bool has_completion_;                     // whether sendings have no last event
     Completion completion_;
@@ -135,221 +334,10 @@ class Walk {
     std::size_t open_found_ = 0;  // where its events begin
     bool is_open_ = false;        // whether it has a frame number
     std::int32_t number_ = 0;
-    std::vector<Head> open_heads_;
-    bool has_heads_ = true;  // whether they are all of its events
     // Of the one before:
-    std::vector<Head> heads_;              // empty if it cannot be repeated
+    std::vector<Head> heads_;              // of all events; empty if it cannot be repeated
     std::int64_t width_ = 0, beyond_ = 0;  // bytes of its events, and those that have to follow for it to be over
 };
-
-Walk::Walk(const Bytes &data, std::int64_t start, std::int64_t limit, const Events &events, std::int64_t max_counted,
-           std::int64_t max_offsets, PyObject *players)
-    : data_(data.data()), origin_(start), limit_(limit), events_(events), max_counted_(max_counted),
-      max_offsets_(max_offsets), has_completion_(players != Py_None), at_(start) {
-    const bool is_inside = start >= 0 && limit <= data.size && limit - start <= std::int64_t{UINT32_MAX};
-    if (!is_inside || max_counted < 0 || max_offsets < 0)
-        raise(PyExc_ValueError, "invalid walk arguments");
-    if (!has_completion_) return;
-    const Bytes awaited(players);
-    for (Py_ssize_t i = 0; i < awaited.size; ++i) completion_.add(std::size_t{awaited.data()[i]} << 1);
-}
-
-void Walk::begin() {
-    if (open_at_ >= 0) return;
-    open_at_ = at_;
-    open_heads_.clear();
-    has_heads_ = std::max({events_.number_offset + number_bytes, events_.player_offset + 1,
-                           events_.follower_offset + 1}) <= head_bytes;
-}
-
-// Ends the sending that is being read. `can_repeat` is whether the same events would have the same effect again.
-void Walk::close(bool can_repeat) {
-    const std::size_t count = found_.size() - open_found_;
-    const bool is_same = !runs_.empty() && open_found_ - runs_.back().found == count &&
-                         std::memcmp(&found_[runs_.back().found], &found_[open_found_], count * sizeof(Found)) == 0;
-    if (is_same) {
-        found_.resize(open_found_);
-    } else {
-        runs_.push_back({static_cast<std::uint32_t>(starts_.size()), static_cast<std::uint32_t>(open_found_)});
-    }
-    starts_.push_back(static_cast<std::uint32_t>(open_at_ - origin_));
-    numbers_.push_back(number_);
-    heads_.swap(open_heads_);
-    if (!can_repeat || !has_heads_) heads_.clear();
-    width_ = at_ - open_at_;
-    open_found_ = found_.size();
-    open_at_ = -1;
-    is_open_ = false;
-}
-
-void Walk::note_head(Rule rule) {
-    has_heads_ = has_heads_ && open_heads_.size() < max_heads && head_bytes <= limit_ - at_;
-    if (!has_heads_) return;
-    unsigned char mask[head_bytes] = {0xFF};
-    if (has_number(rule)) std::memset(mask + events_.number_offset, 0xFF, number_bytes);
-    if (has_character(rule)) mask[events_.player_offset] = mask[events_.follower_offset] = 0xFF;
-    open_heads_.push_back({static_cast<std::uint32_t>(at_ - open_at_), head_at(data_ + at_), head_at(mask)});
-}
-
-// Takes all sendings from here on that have the same events as the one before.
-void Walk::repeat() {
-    if (heads_.empty()) return;
-    const std::int64_t needed = std::max(width_ + beyond_, heads_.back().distance + head_bytes);
-    unsigned char number_bits[head_bytes] = {};
-    std::memset(number_bits + events_.number_offset, 0xFF, number_bytes);
-    const std::uint64_t number_mask = head_at(number_bits);
-    const auto has_number_in = [=](const Head &head) { return (head.mask & number_mask) == number_mask; };
-    const Head numbered = *std::find_if(heads_.begin(), heads_.end(), has_number_in);
-    const auto number_at = [this](const unsigned char *event) { return u32_at(event + events_.number_offset); };
-    for (; needed <= limit_ - at_; at_ += width_) {
-        const unsigned char *const bytes = data_ + at_;
-        const std::uint32_t number = number_at(bytes + numbered.distance);
-        if (beyond_ > 0 && (bytes[width_] != bytes[0] || number_at(bytes + width_) == number)) return;
-        const std::uint64_t change = (head_at(bytes + numbered.distance) ^ numbered.bytes) & number_mask;
-        std::uint64_t differences = 0;
-        for (const Head &head : heads_)
-            differences |= (head_at(bytes + head.distance) ^ head.bytes ^ change) & head.mask;
-        if (differences != 0) return;
-        starts_.push_back(static_cast<std::uint32_t>(at_ - origin_));
-        numbers_.push_back(static_cast<std::int32_t>(number));
-    }
-}
-
-void Walk::run() {
-    std::vector<std::size_t> updated_by(keys);  // by key, the last update in `found_`
-    std::array<std::int64_t, counters> counts{};
-    while (at_ < limit_) {
-        if (open_at_ < 0) repeat();
-        const unsigned char *bytes = data_ + at_;
-        const std::int64_t width = at_ < limit_ ? events_.widths[bytes[0]] : 0;
-        if (width == 0 || width > limit_ - at_) break;
-        const Rule rule = events_.rules[bytes[0]];
-        if (!has_number(rule)) {
-            if (rule != Rule::ignored) begin();
-            if (open_at_ >= 0) note_head(rule);
-            at_ += width;
-            continue;
-        }
-        const auto number = static_cast<std::int32_t>(u32_at(bytes + events_.number_offset));
-        const auto key = has_character(rule) ? static_cast<std::size_t>(events_.key_of(bytes)) : 0;
-        if (is_open_ && (number != number_ || rule == Rule::first || (rule == Rule::before && completion_.has(key)))) {
-            // A repeated sending is over if the first event follows with another number.
-            beyond_ = events_.widths[data_[open_at_]];
-            close(has_completion_ && completion_.is_steady() && has_number(events_.rules[data_[open_at_]]));
-            continue;
-        }
-        begin();
-        if (!is_open_) {
-            is_open_ = true;
-            number_ = number;
-            counts.fill(0);
-            completion_.begin();
-        }
-        note_head(rule);
-        bool is_kept = !has_completion_ || !completion_.is_complete();
-        if (is_counted(rule)) {
-            is_kept = ++counts[static_cast<std::size_t>(counter_of(rule))] <= max_counted_ && is_kept;
-        } else if (rule == Rule::before) {
-            completion_.add(key);
-        } else if (rule == Rule::after) {
-            if (is_kept && completion_.is_updated(key)) found_[updated_by[key]].is_kept = false;
-            if (is_kept) updated_by[key] = found_.size();
-            completion_.update(key);
-        }
-        const auto distance = static_cast<std::uint32_t>(at_ - open_at_);
-        if (is_kept) found_.push_back({distance, bytes[0], true, static_cast<std::int16_t>(key)});
-        at_ += width;
-        if (rule != Rule::last) continue;
-        beyond_ = 0;
-        close(!has_completion_ || completion_.is_steady());
-    }
-}
-
-// The number of an event's slot, counted from 1; 0 if it is not known yet.
-std::size_t &Walk::slot_number(const Found &event) {
-    std::vector<std::size_t> &of_command = slot_numbers_[event.command];
-    if (of_command.empty()) of_command.resize(keys);
-    return of_command[static_cast<std::size_t>(event.key)];
-}
-
-// For each slot: command, player index, follower flag, and the offset of its event in each sending.
-Owned Walk::slot_arrays(const std::vector<Found> &slots) {
-    std::vector<std::int64_t *> arrays;
-    Owned list = checked(PyList_New(0));
-    for (const Found &slot : slots) {
-        const Array offsets(starts_.size());
-        std::fill_n(arrays.emplace_back(offsets.values), starts_.size(), absent);
-        const Owned follower = checked(PyBool_FromLong(slot.key & 1));
-        check(PyList_Append(list, checked(Py_BuildValue("iiOO", slot.command, slot.key >> 1, follower.get(),
-                                                        offsets.object.get()))));
-    }
-    for (auto run = runs_.begin(); run + 1 != runs_.end(); ++run)
-        for (std::size_t i = run->found; i < run[1].found; ++i) {
-            if (!found_[i].is_kept || is_counted_event(found_[i])) continue;
-            std::int64_t *const offsets = arrays[slot_number(found_[i]) - 1];
-            const std::int64_t distance = origin_ + found_[i].distance;
-            for (std::size_t row = run->sending; row < run[1].sending; ++row) offsets[row] = distance + starts_[row];
-        }
-    return list;
-}
-
-// A command, the offsets of its events, and for each sending the number of its first one.
-Owned Walk::counted_arrays(int command) const {
-    std::vector<std::int64_t> distances;
-    const auto find_distances = [&](const Run *run) {
-        distances.clear();
-        for (std::size_t i = run->found; i < run[1].found; ++i)
-            if (found_[i].command == command) distances.push_back(origin_ + found_[i].distance);
-    };
-    const Run *const end = &runs_.back();
-    std::size_t count = 0;
-    for (const Run *run = runs_.data(); run != end; ++run) {
-        find_distances(run);
-        count += (run[1].sending - run->sending) * distances.size();
-    }
-    const Array offsets(count), firsts(starts_.size() + 1);
-    std::int64_t *next = offsets.values;
-    for (const Run *run = runs_.data(); run != end; ++run) {
-        find_distances(run);
-        for (std::size_t row = run->sending; row < run[1].sending; ++row) {
-            firsts.values[row] = next - offsets.values;
-            for (const std::int64_t distance : distances) *next++ = distance + starts_[row];
-        }
-    }
-    firsts.values[starts_.size()] = next - offsets.values;
-    return checked(Py_BuildValue("iOO", command, offsets.object.get(), firsts.object.get()));
-}
-
-Owned Walk::finish() {
-    const bool is_cut = is_open_ && !(has_completion_ && completion_.is_complete());
-    if (is_open_) close(false);
-    found_.resize(open_found_);
-    runs_.push_back({static_cast<std::uint32_t>(starts_.size()), static_cast<std::uint32_t>(found_.size())});
-    std::vector<Found> slots;
-    std::vector<int> counted;
-    for (const Found &event : found_) {
-        if (slot_number(event) > 0) continue;
-        if (is_counted_event(event)) {
-            counted.push_back(event.command);
-        } else {
-            slots.push_back(event);
-        }
-        slot_number(event) = is_counted_event(event) ? counted.size() : slots.size();
-    }
-    const auto sendings = static_cast<std::int64_t>(starts_.size());
-    Owned arrays = shared(Py_None);
-    if (sendings == 0 || static_cast<std::int64_t>(slots.size()) <= max_offsets_ / sendings) {
-        const auto *bytes = reinterpret_cast<const char *>(numbers_.data());
-        const Owned of_sendings = checked(PyByteArray_FromStringAndSize(bytes, sendings * number_bytes));
-        const Owned by_slot = slot_arrays(slots), by_command = checked(PyList_New(0));
-        for (const int command : counted) check(PyList_Append(by_command, counted_arrays(command)));
-        arrays = checked(Py_BuildValue("OOO", of_sendings.get(), by_slot.get(), by_command.get()));
-    }
-    const long long first = sendings == 0 ? 0 : origin_ + starts_.front();
-    return checked(Py_BuildValue("LOLLnO", static_cast<long long>(at_), is_cut ? Py_True : Py_False, first,
-                                 static_cast<long long>(sendings), static_cast<Py_ssize_t>(slots.size()),
-                                 arrays.get()));
-}
 
 }  // namespace
 
