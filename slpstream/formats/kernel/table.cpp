@@ -71,50 +71,127 @@ constexpr unsigned char no_byte = 0x80;
 
 class Table {
   public:
-    // Table(columns, events)
-    explicit Table(PyObject *arguments);
-    // fill(data, groups): the address of an Arrow array, and the capsule that owns it.
+    explicit Table(PyObject *arguments) {
+        PyObject *described;
+        Py_ssize_t event_count;
+        parse(arguments, "O!n", &PyTuple_Type, &described, &event_count);
+        if (event_count < 0 || event_count > max_events || PyTuple_Size(described) > max_columns)
+            raise(PyExc_ValueError, "too many columns or events");
+        events = static_cast<std::size_t>(event_count);
+        none.assign(events, std::vector<unsigned char>(window_bytes));
+        widths.resize(events);
+        steps.resize(events);
+        for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) add_column(PyTuple_GetItem(described, i));
+        find_steps();
+    }
+
+    // The address of an Arrow array, and the capsule that owns it.
     Owned fill(Arguments arguments);
-    // read(data, offsets, columns): writes the values of the first event into arrays.
+    // Writes the values of the first event into arrays.
     Owned read(Arguments arguments);
 
     std::vector<Column> columns;
     std::vector<std::vector<Step>> steps;  // for each event, all of its columns
-    std::size_t events = 0;           // in each group
-    std::vector<std::size_t> given;   // widths of the given values
-    std::vector<std::size_t> widths;  // for each event, the bytes up to the end of its last column
+    std::size_t events = 0;                // in each group
+    std::vector<std::size_t> given;        // widths of the given values
+    std::vector<std::size_t> widths;       // for each event, the bytes up to the end of its last column
     // For each event, the bytes that stand for an absent one, `window_bytes` or more.
     std::vector<std::vector<unsigned char>> none;
 
   private:
-    void add_column(PyObject *described);
-    void find_steps();
+    // Adds a column that is described by its source, kind and offset.
+    void add_column(PyObject *described) {
+        Py_ssize_t number, offset;
+        char letter;
+        parse(described, "ncn", &number, &letter, &offset);
+        const Kind kind = static_cast<Kind>(letter);
+        const int width = width_of(kind);
+        if (width < 1 || number < -1 || number > static_cast<Py_ssize_t>(events) || offset < 0 || offset > max_width_bytes - width)
+            raise(PyExc_ValueError, "no column of a table: %R", described);
+        const auto source = static_cast<std::size_t>(number), place = static_cast<std::size_t>(offset);
+        const auto bytes = static_cast<std::size_t>(width);
+        if (number < 0) {
+            columns.push_back({From::nowhere, kind, 0, 0});
+        } else if (source == events) {
+            columns.push_back({From::given, kind, given.size(), 0});
+            given.push_back(bytes);
+        } else {
+            widths[source] = std::max(widths[source], place + bytes);
+            none[source].resize(std::max(widths[source], window_bytes));
+            if (kind == Kind::f32) {  // a NaN
+                none[source][place] = 0x7F;
+                none[source][place + 1] = 0xC0;
+            }
+            columns.push_back({From::event, kind, source, place});
+        }
+    }
+
+    // Finds the columns that are written together.
+    void find_steps() {
+        for (std::size_t i = 0; i < columns.size();) {
+            const std::size_t source = columns[i].source, first = i;
+            if (columns[i].from != From::event) {
+                ++i;
+                continue;
+            }
+            std::size_t begin = columns[i].offset, end = begin;
+            for (; i < columns.size() && i < first + max_together; ++i) {
+                const Column &one = columns[i];
+                const std::size_t one_end = one.offset + static_cast<std::size_t>(width_of(one.kind));
+                const std::size_t lowest = std::min(begin, one.offset), highest = std::max(end, one_end);
+                if (one.from != From::event || one.source != source || highest - lowest > window_bytes) break;
+                begin = lowest;
+                end = highest;
+            }
+            Step step{first, i - first, std::min(begin, none[source].size() - window_bytes), {}, {}, {}};
+            step.order.fill(no_byte);
+            for (std::size_t k = 0; k < step.count; ++k) {
+                const Column &one = columns[first + k];
+                const auto width = static_cast<std::size_t>(width_of(one.kind));
+                step.offsets[k] = one.offset;
+                step.widths[k] = one.kind == Kind::boolean ? 0 : static_cast<unsigned>(width);
+                for (std::size_t byte = 0; byte < width; ++byte)
+                    step.order[k * 4 + byte] = static_cast<unsigned char>(one.offset - step.offset + width - 1 - byte);
+            }
+            steps[source].push_back(step);
+        }
+    }
 };
 
-// The memory of a table, and how many arrays still use it.
+// A table and its memory, and how many still use them: the arrays that are not released, and the capsule.
 struct Storage {
     std::atomic<std::size_t> users{0};
+    ArrowArray table{};
     std::vector<ArrowArray> arrays;
     std::vector<ArrowArray *> children;
-    std::vector<const void *> buffers;
+    std::vector<const void *> buffers;  // validity and values of each column; the last is the validity of the rows
     std::unique_ptr<unsigned char, decltype(&std::free)> memory{nullptr, std::free};
 };
 
+void let_go(Storage *storage) {
+    if (storage->users.fetch_sub(1) == 1) delete storage;
+}
+
 void release(ArrowArray *array) {
-    auto *storage = static_cast<Storage *>(array->private_data);
     for (std::int64_t i = 0; i < array->n_children; ++i) {
         ArrowArray *child = array->children[i];
         if (child->release != nullptr) child->release(child);
     }
     array->release = nullptr;
-    if (storage->users.fetch_sub(1) == 1) delete storage;
+    let_go(static_cast<Storage *>(array->private_data));
 }
 
 void free_capsule(PyObject *capsule) {
-    auto *array = static_cast<ArrowArray *>(PyCapsule_GetPointer(capsule, capsule_name));
-    if (array->release != nullptr) array->release(array);
-    delete array;
+    auto *storage = static_cast<Storage *>(PyCapsule_GetPointer(capsule, capsule_name));
+    if (storage->table.release != nullptr) release(&storage->table);
+    let_go(storage);
 }
+
+struct View {
+    unsigned char *bytes;
+    std::size_t size;
+    std::size_t integers() const { return size / sizeof(std::int64_t); }
+};
 
 // Buffers of Python objects, released at the end of the scope.
 class Buffers {
@@ -123,16 +200,16 @@ class Buffers {
     Buffers(const Buffers &) = delete;
     Buffers &operator=(const Buffers &) = delete;
     ~Buffers() {
-        for (Py_buffer &view : views_) PyBuffer_Release(&view);
+        for (Py_buffer &buffer : buffers_) PyBuffer_Release(&buffer);
     }
-    Py_buffer of(PyObject *object, int flags = PyBUF_SIMPLE) {
-        views_.emplace_back();
-        check(PyObject_GetBuffer(object, &views_.back(), flags));
-        return views_.back();
+    View of(PyObject *object, int flags = PyBUF_SIMPLE) {
+        Py_buffer &buffer = buffers_.emplace_back();
+        check(PyObject_GetBuffer(object, &buffer, flags));
+        return {static_cast<unsigned char *>(buffer.buf), static_cast<std::size_t>(buffer.len)};
     }
 
   private:
-    std::vector<Py_buffer> views_;
+    std::vector<Py_buffer> buffers_;
 };
 
 struct Given {
@@ -291,16 +368,84 @@ class Writer {
         : columns(table.columns.size()), valid(table.events), absent(table.events), table_(table), data_(data),
           at_(tile_rows * table.events), has_windows_(table.events) {}
 
-    // Writes all rows of the groups; false if a row or an event is outside of the data.
-    bool write(const std::vector<Group> &groups);
+    // Writes all rows of the groups. Raises ValueError if a row or an event is outside of the data.
+    void write(const std::vector<Group> &groups) {
+        bool is_inside = true;
+        {
+            const WithoutGil others_run;
+            std::size_t rows = 0;
+            for (const Group &group : groups) {
+                rows = std::max(rows, group.rows);
+                for (std::size_t i = 0; i < columns.size(); ++i)
+                    if (const Column &column = table_.columns[i]; column.from == From::given)
+                        write_given(column.kind, group.given[column.source], group, columns[i]);
+            }
+            // The same rows of all groups are neighbours in the data, so they are written together.
+            for (std::size_t begin = 0; begin < rows; begin += tile_rows)
+                for (const Group &group : groups)
+                    is_inside = is_inside && (begin >= group.rows || write_tile(group, begin));
+        }
+        if (!is_inside) raise(PyExc_ValueError, "a row or an event of a table is outside of the data");
+    }
 
     std::vector<unsigned char *> columns;  // where they begin; those without values are not written
     std::vector<Bits> valid;               // for each event; null if they are not wanted
     std::vector<std::int64_t> absent;      // for each event: rows without it
 
   private:
-    bool write_tile(const Group &group, std::size_t begin);
-    bool locate(const Group &group, std::size_t event, std::size_t first);
+    // Writes the rows of a group from `begin` on, at most a tile. Returns false if one of them is outside of the data.
+    bool write_tile(const Group &group, std::size_t begin) {
+        const std::size_t first = group.first + begin;
+        tile_.resize(std::min(tile_rows, group.rows - begin));
+        std::iota(tile_.begin(), tile_.end(), begin);
+        for (std::size_t i = 0; group.which != nullptr && i < tile_.size(); ++i) {
+            tile_[i] = static_cast<std::size_t>(integer_at(group.which, begin + i));
+            if (tile_[i] >= group.offsets) return false;
+        }
+        // Each event is located and prefetched while the values of the one before are written.
+        if (table_.events > 0 && !locate(group, 0, first)) return false;
+        for (std::size_t event = 0; event < table_.events; ++event) {
+            if (event + 1 < table_.events && !locate(group, event + 1, first)) return false;
+            const unsigned char *const *at = at_.data() + event * tile_rows;
+            for (const Step &step : table_.steps[event])
+                write_step(step, at, tile_.size(), first, &columns[step.column], has_windows_[event]);
+        }
+        return true;
+    }
+
+    // Finds the events with this number in the rows of the tile; false if one is outside of the data.
+    bool locate(const Group &group, std::size_t event, std::size_t first) {
+        const unsigned char *none = table_.none[event].data(), *offsets = group.events[event], *data = data_.data();
+        const std::size_t width = table_.widths[event], count = tile_.size();
+        const unsigned char **at = at_.data() + event * tile_rows;
+        if (offsets == nullptr) {
+            std::fill_n(at, count, none);
+            absent[event] += static_cast<std::int64_t>(count);
+            has_windows_[event] = true;
+            return true;
+        }
+        std::size_t without = 0;
+        std::int64_t highest = -1;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::int64_t offset = integer_at(offsets, tile_[i]);
+            highest = std::max(highest, offset);
+            at[i] = offset < 0 ? none : data + offset;
+            without += offset < 0;
+        }
+        if (highest > data_.size - static_cast<std::int64_t>(width)) return false;
+        has_windows_[event] = highest <= data_.size - static_cast<std::int64_t>(table_.none[event].size());
+        for (std::size_t line = 0; line < width; line += line_bytes)
+            for (std::size_t i = 0; i < count; ++i) prefetch(at[i] + std::min(line + line_bytes, width) - 1);
+        absent[event] += static_cast<std::int64_t>(without);
+        if (valid[event].bytes == nullptr) return true;
+        if (without == 0) {
+            valid[event].set(first, count);
+        } else {
+            for (std::size_t i = 0; i < count; ++i)
+                if (at[i] != none) valid[event].set(first + i);
+        }
+        return true;
+    }
 
     const Table &table_;
     const Bytes &data_;
@@ -309,76 +454,8 @@ class Writer {
     std::vector<bool> has_windows_;          // for each event: whether the data does not end before `window_bytes`
 };
 
-// Finds the events with this number in the rows of the tile; false if one is outside of the data.
-bool Writer::locate(const Group &group, std::size_t event, std::size_t first) {
-    const unsigned char *none = table_.none[event].data(), *offsets = group.events[event];
-    const std::size_t width = table_.widths[event], count = tile_.size();
-    const unsigned char *data = data_.data();
-    const std::int64_t max_offset = data_.size - static_cast<std::int64_t>(width);
-    const unsigned char **at = at_.data() + event * tile_rows;
-    std::size_t without = 0;
-    std::int64_t highest = -1;
-    if (offsets == nullptr) {
-        std::fill(at, at + count, none);
-        without = count;
-    }
-    for (std::size_t i = 0; offsets != nullptr && i < count; ++i) {
-        const std::int64_t offset = integer_at(offsets, tile_[i]);
-        highest = std::max(highest, offset);
-        at[i] = offset < 0 ? none : data + offset;
-        without += offset < 0;
-    }
-    if (highest > max_offset) return false;
-    has_windows_[event] = highest <= data_.size - static_cast<std::int64_t>(table_.none[event].size());
-    for (std::size_t line = 0; offsets != nullptr && line < width; line += line_bytes)
-        for (std::size_t i = 0; i < count; ++i) prefetch(at[i] + std::min(line + line_bytes, width) - 1);
-    absent[event] += static_cast<std::int64_t>(without);
-    if (valid[event].bytes == nullptr) return true;
-    if (without == 0) {
-        valid[event].set(first, count);
-    } else if (without < count) {
-        for (std::size_t i = 0; i < count; ++i)
-            if (at[i] != none) valid[event].set(first + i);
-    }
-    return true;
-}
-
-bool Writer::write_tile(const Group &group, std::size_t begin) {
-    const std::size_t first = group.first + begin;
-    tile_.resize(std::min(tile_rows, group.rows - begin));
-    std::iota(tile_.begin(), tile_.end(), begin);
-    for (std::size_t i = 0; group.which != nullptr && i < tile_.size(); ++i) {
-        tile_[i] = static_cast<std::size_t>(integer_at(group.which, begin + i));
-        if (tile_[i] >= group.offsets) return false;
-    }
-    // Each event is located and prefetched while the values of the one before are written.
-    if (table_.events > 0 && !locate(group, 0, first)) return false;
-    for (std::size_t event = 0; event < table_.events; ++event) {
-        if (event + 1 < table_.events && !locate(group, event + 1, first)) return false;
-        const unsigned char *const *at = at_.data() + event * tile_rows;
-        for (const Step &step : table_.steps[event])
-            write_step(step, at, tile_.size(), first, &columns[step.column], has_windows_[event]);
-    }
-    return true;
-}
-
-bool Writer::write(const std::vector<Group> &groups) {
-    std::size_t rows = 0;
-    for (const Group &group : groups) {
-        rows = std::max(rows, group.rows);
-        for (std::size_t i = 0; i < columns.size(); ++i)
-            if (const Column &column = table_.columns[i]; column.from == From::given)
-                write_given(column.kind, group.given[column.source], group, columns[i]);
-    }
-    // The same rows of all groups are neighbours in the data, so they are written together.
-    for (std::size_t begin = 0; begin < rows; begin += tile_rows)
-        for (const Group &group : groups)
-            if (begin < group.rows && !write_tile(group, begin)) return false;
-    return true;
-}
-
-// Gives memory to all columns, and returns zeros for those that are null in all rows.
-const unsigned char *allocate(const Table &table, std::size_t rows, Storage &storage, Writer &writer) {
+// Gives memory to all columns. Those that are null in all rows share zeros.
+void allocate(const Table &table, std::size_t rows, Storage &storage, Writer &writer) {
     // All counts are bounded: columns by their limit, and rows by the memory of the offsets.
     const auto aligned = [](std::size_t bytes) { return (bytes + aligned_bytes - 1) / aligned_bytes * aligned_bytes; };
     const std::size_t bits = aligned(rows / 8 + 1);
@@ -404,119 +481,36 @@ const unsigned char *allocate(const Table &table, std::size_t rows, Storage &sto
     };
     const unsigned char *const nothing = take(zeros, true);
     for (Bits &valid : writer.valid) valid.bytes = take(bits, true);
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-        if (const Column &column = table.columns[i]; column.from != From::nowhere)
-            writer.columns[i] = take(size_of(column), column.kind == Kind::boolean);
-    return nothing;
+    storage.buffers.assign(2 * table.columns.size() + 1, nullptr);
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        const Column &column = table.columns[i];
+        if (column.from == From::nowhere) {
+            storage.buffers[2 * i] = storage.buffers[2 * i + 1] = nothing;
+        } else {
+            storage.buffers[2 * i + 1] = writer.columns[i] = take(size_of(column), column.kind == Kind::boolean);
+        }
+    }
 }
 
-// The table that was written, which owns its memory.
-std::unique_ptr<ArrowArray> exported(const Table &table, std::size_t rows, std::unique_ptr<Storage> memory,
-                                     const Writer &writer, const unsigned char *nothing) {
+// Describes the table that was written.
+void describe(const Table &table, std::size_t rows, Storage &storage, const Writer &writer) {
     const std::size_t count = table.columns.size();
     const auto length = static_cast<std::int64_t>(rows);
-    Storage &storage = *memory;
     storage.arrays.resize(count);
     storage.children.resize(count);
-    storage.buffers.assign(2 * count + 1, nullptr);  // validity and values; the last is the validity of the rows
     for (std::size_t i = 0; i < count; ++i) {
         const Column &column = table.columns[i];
-        std::int64_t nulls = 0;
-        const unsigned char *valid = nullptr, *values = writer.columns[i];
-        if (column.from == From::event) {
-            nulls = writer.absent[column.source];
-            valid = nulls > 0 ? writer.valid[column.source].bytes : nullptr;
-        } else if (column.from == From::nowhere) {
-            nulls = length;
-            valid = values = nothing;
-        }
-        storage.buffers[2 * i] = valid;
-        storage.buffers[2 * i + 1] = values;
-        storage.arrays[i] = {length, nulls, 0, 2, 0, &storage.buffers[2 * i], nullptr, nullptr, release, &storage};
+        const void **buffers = &storage.buffers[2 * i];
+        std::int64_t nulls = column.from == From::nowhere ? length : 0;
+        if (column.from == From::event) nulls = writer.absent[column.source];
+        if (column.from == From::event && nulls > 0) buffers[0] = writer.valid[column.source].bytes;
+        storage.arrays[i] = {length, nulls, 0, 2, 0, buffers, nullptr, nullptr, release, &storage};
         storage.children[i] = &storage.arrays[i];
     }
-    std::unique_ptr<ArrowArray> made(new ArrowArray{length, 0, 0, 1, static_cast<std::int64_t>(count),
-                                                    &storage.buffers[2 * count], storage.children.data(), nullptr,
-                                                    release, &storage});
-    storage.users = count + 1;
-    memory.release();
-    return made;
+    storage.table = {length, 0, 0, 1, static_cast<std::int64_t>(count), &storage.buffers[2 * count],
+                     storage.children.data(), nullptr, release, &storage};
+    storage.users = count + 2;
 }
-
-// Adds a column that is described by its source, kind and offset.
-void Table::add_column(PyObject *described) {
-    Py_ssize_t number, offset;
-    PyObject *kind_object;
-    parse(described, "nSn", &number, &kind_object, &offset);
-    const Bytes kind_text(kind_object);
-    const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
-    const int width = width_of(kind);
-    if (width < 1 || number < -1 || number > static_cast<Py_ssize_t>(events) || offset < 0 || offset > max_width_bytes - width)
-        raise(PyExc_ValueError, "no column of a table: %R", described);
-    const auto source = static_cast<std::size_t>(number), place = static_cast<std::size_t>(offset);
-    const auto bytes = static_cast<std::size_t>(width);
-    if (number < 0) {
-        columns.push_back({From::nowhere, kind, 0, 0});
-    } else if (source == events) {
-        columns.push_back({From::given, kind, given.size(), 0});
-        given.push_back(bytes);
-    } else {
-        widths[source] = std::max(widths[source], place + bytes);
-        none[source].resize(std::max(widths[source], window_bytes));
-        if (kind == Kind::f32) {  // a NaN
-            none[source][place] = 0x7F;
-            none[source][place + 1] = 0xC0;
-        }
-        columns.push_back({From::event, kind, source, place});
-    }
-}
-
-// Finds the columns that are written together.
-void Table::find_steps() {
-    for (std::size_t i = 0; i < columns.size();) {
-        const std::size_t source = columns[i].source, first = i;
-        if (columns[i].from != From::event) {
-            ++i;
-            continue;
-        }
-        std::size_t begin = columns[i].offset, end = begin;
-        for (; i < columns.size() && i < first + max_together; ++i) {
-            const Column &one = columns[i];
-            const std::size_t one_end = one.offset + static_cast<std::size_t>(width_of(one.kind));
-            const std::size_t lowest = std::min(begin, one.offset), highest = std::max(end, one_end);
-            if (one.from != From::event || one.source != source || highest - lowest > window_bytes) break;
-            begin = lowest;
-            end = highest;
-        }
-        Step step{first, i - first, std::min(begin, none[source].size() - window_bytes), {}, {}, {}};
-        step.order.fill(no_byte);
-        for (std::size_t k = 0; k < step.count; ++k) {
-            const Column &one = columns[first + k];
-            const auto width = static_cast<std::size_t>(width_of(one.kind));
-            step.offsets[k] = one.offset;
-            step.widths[k] = one.kind == Kind::boolean ? 0 : static_cast<unsigned>(width);
-            for (std::size_t byte = 0; byte < width; ++byte)
-                step.order[k * 4 + byte] = static_cast<unsigned char>(one.offset - step.offset + width - 1 - byte);
-        }
-        steps[source].push_back(step);
-    }
-}
-
-Table::Table(PyObject *arguments) {
-    PyObject *described;
-    Py_ssize_t event_count;
-    parse(arguments, "O!n", &PyTuple_Type, &described, &event_count);
-    if (event_count < 0 || event_count > max_events || PyTuple_Size(described) > max_columns)
-        raise(PyExc_ValueError, "too many columns or events");
-    events = static_cast<std::size_t>(event_count);
-    none.assign(events, std::vector<unsigned char>(window_bytes));
-    widths.resize(events);
-    steps.resize(events);
-    for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) add_column(PyTuple_GetItem(described, i));
-    find_steps();
-}
-
-std::size_t integers_in(const Py_buffer &view) { return static_cast<std::size_t>(view.len) / sizeof(std::int64_t); }
 
 // Reads one group: (rows, which, events, given).
 Group read_group(PyObject *described, const Table &table, Buffers &buffers) {
@@ -535,32 +529,23 @@ Group read_group(PyObject *described, const Table &table, Buffers &buffers) {
         PyObject *offsets = PyTuple_GetItem(events, i);
         group.events.push_back(nullptr);
         if (offsets == Py_None) continue;
-        const Py_buffer view = buffers.of(offsets);
-        group.events.back() = static_cast<const unsigned char *>(view.buf);
-        group.offsets = std::min(group.offsets, integers_in(view));
+        const View view = buffers.of(offsets);
+        group.events.back() = view.bytes;
+        group.offsets = std::min(group.offsets, view.integers());
     }
     if (which != Py_None) {
-        const Py_buffer view = buffers.of(which);
-        group.which = static_cast<const unsigned char *>(view.buf);
-        require(integers_in(view) == group.rows);
+        const View view = buffers.of(which);
+        group.which = view.bytes;
+        require(view.integers() == group.rows);
     }
     require(group.which != nullptr || group.rows <= group.offsets);
     for (Py_ssize_t i = 0; i < PyTuple_Size(given); ++i) {
-        const Py_buffer view = buffers.of(PyTuple_GetItem(given, i));
-        const auto bytes = static_cast<std::size_t>(view.len), width = table.given[static_cast<std::size_t>(i)];
-        group.given.push_back({static_cast<const unsigned char *>(view.buf), bytes == width});
-        require(bytes == width || bytes == group.rows * width);
+        const View view = buffers.of(PyTuple_GetItem(given, i));
+        const std::size_t width = table.given[static_cast<std::size_t>(i)];
+        group.given.push_back({view.bytes, view.size == width});
+        require(view.size == width || view.size == group.rows * width);
     }
     return group;
-}
-
-void write(Writer &writer, const std::vector<Group> &groups) {
-    bool is_inside;
-    {
-        const WithoutGil others_run;
-        is_inside = writer.write(groups);
-    }
-    if (!is_inside) raise(PyExc_ValueError, "a row or an event of a table is outside of the data");
 }
 
 Owned Table::fill(Arguments arguments) {
@@ -576,15 +561,11 @@ Owned Table::fill(Arguments arguments) {
     }
     Writer writer(*this, data);
     auto storage = std::make_unique<Storage>();
-    const unsigned char *nothing = allocate(*this, rows, *storage, writer);
-    write(writer, groups);
-    std::unique_ptr<ArrowArray> made = exported(*this, rows, std::move(storage), writer, nothing);
-    const Owned capsule(PyCapsule_New(made.get(), capsule_name, free_capsule));
-    if (capsule == nullptr) {
-        made->release(made.get());
-        throw Raised();
-    }
-    const Owned address = checked(PyLong_FromVoidPtr(made.release()));
+    allocate(*this, rows, *storage, writer);
+    writer.write(groups);
+    describe(*this, rows, *storage, writer);
+    const Owned capsule = checked(PyCapsule_New(storage.get(), capsule_name, free_capsule));
+    const Owned address = checked(PyLong_FromVoidPtr(&storage.release()->table));
     return checked(PyTuple_Pack(2, address.get(), capsule.get()));
 }
 
@@ -594,19 +575,19 @@ Owned Table::read(Arguments arguments) {
         raise(PyExc_ValueError, "a table is read into a tuple with an array for each column");
     if (events != 1 || !given.empty()) raise(PyExc_ValueError, "only tables with one event and no given values are read");
     Buffers buffers;
-    const Py_buffer offsets = buffers.of(arguments[1]);
+    const View offsets = buffers.of(arguments[1]);
     Group group;
-    group.rows = group.offsets = integers_in(offsets);
-    group.events.push_back(static_cast<const unsigned char *>(offsets.buf));
+    group.rows = group.offsets = offsets.integers();
+    group.events.push_back(offsets.bytes);
     Writer writer(*this, data);
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        const Py_buffer view = buffers.of(PyTuple_GetItem(arguments[2], static_cast<Py_ssize_t>(i)), PyBUF_WRITABLE);
+        const View view = buffers.of(PyTuple_GetItem(arguments[2], static_cast<Py_ssize_t>(i)), PyBUF_WRITABLE);
         const auto width = static_cast<std::size_t>(width_of(columns[i].kind));
-        if (columns[i].kind == Kind::boolean || static_cast<std::size_t>(view.len) != group.rows * width)
+        if (columns[i].kind == Kind::boolean || view.size != group.rows * width)
             raise(PyExc_ValueError, "an array has another size than its column");
-        writer.columns[i] = static_cast<unsigned char *>(view.buf);
+        writer.columns[i] = view.bytes;
     }
-    write(writer, {group});
+    writer.write({group});
     return shared(Py_None);
 }
 
