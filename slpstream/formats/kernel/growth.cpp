@@ -25,39 +25,10 @@ constexpr std::size_t max_growth_bytes = 1 << 14;  // on the stack; a frame has 
 constexpr std::size_t max_head_bytes = 1 << 12;
 
 // Reads from the page cache. Returns less than 0 if that is not possible.
-ssize_t read_cached(int descriptor, unsigned char *buffer, std::size_t size, off_t offset) {
+ssize_t read_cached(int descriptor, char *buffer, std::size_t size, off_t offset) {
     const iovec part{buffer, size};
     return preadv2(descriptor, &part, 1, offset, RWF_NOWAIT);
 }
-
-struct Growth {
-    std::array<unsigned char, max_growth_bytes> data;
-    std::size_t size;
-    std::int64_t modified_ns;
-
-    // Reads at most `limit` bytes from `offset`. Returns false if anything is unusual. The order of the three system
-    // calls is important: if the file was written again, the head is read after that.
-    bool read(int descriptor, std::int64_t offset, const Bytes &head, std::size_t limit) {
-        std::array<unsigned char, max_head_bytes> found;
-        struct stat status;
-        const auto head_bytes = static_cast<std::size_t>(head.size);
-        if (head_bytes > found.size() || offset > std::numeric_limits<off_t>::max()) return false;
-        const auto at = static_cast<off_t>(offset);
-        const ssize_t count = read_cached(descriptor, data.data(), std::min(limit, data.size()), at);
-        if (count <= 0) return false;
-        if (read_cached(descriptor, found.data(), head_bytes, 0) != head.size) return false;
-        if (fstat(descriptor, &status) != 0) return false;
-        size = static_cast<std::size_t>(count);
-        constexpr std::int64_t second_ns = 1'000'000'000;
-        constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max() / second_ns;
-        const std::int64_t seconds = status.st_mtim.tv_sec;
-        if (std::memcmp(found.data(), head.begin, head_bytes) != 0 || status.st_nlink == 0 ||
-            status.st_size != at + count || seconds < 0 || seconds >= latest)
-            return false;
-        modified_ns = seconds * second_ns + status.st_mtim.tv_nsec;
-        return true;
-    }
-};
 
 #endif
 
@@ -72,16 +43,29 @@ Owned read_growth(PyObject *, Arguments arguments) {
     const auto limit = number_of<std::size_t>(arguments[4]);
     if (descriptor < 0 || offset < 0) raise(PyExc_ValueError, "no growth of this file");
 #if defined(__linux__) && defined(RWF_NOWAIT)
-    Growth growth;
-    if (growth.read(descriptor, offset, head, limit)) {
-        const auto size = static_cast<Py_ssize_t>(growth.size);
-        const Owned data = checked(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(growth.data.data()), size));
-        const Owned new_checksum = call(arguments[5], data, integer(checksum));
-        return checked(Py_BuildValue("OLOL", data.get(), static_cast<long long>(offset + size), new_checksum.get(),
-                                     static_cast<long long>(growth.modified_ns)));
-    }
-#endif
+    std::array<char, max_growth_bytes> grown;
+    std::array<char, max_head_bytes> found;
+    struct stat status;
+    const auto head_bytes = static_cast<std::size_t>(head.size);
+    if (head_bytes > found.size() || offset > std::numeric_limits<off_t>::max()) return shared(Py_None);
+    // The order of these system calls is important: if the file was written again, the head is read after that.
+    const auto at = static_cast<off_t>(offset);
+    const ssize_t size = read_cached(descriptor, grown.data(), std::min(limit, grown.size()), at);
+    if (size <= 0 || read_cached(descriptor, found.data(), head_bytes, 0) != head.size) return shared(Py_None);
+    if (fstat(descriptor, &status) != 0) return shared(Py_None);
+    constexpr std::int64_t second_ns = 1'000'000'000;
+    constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max() / second_ns;
+    const std::int64_t seconds = status.st_mtim.tv_sec;
+    if (std::memcmp(found.data(), head.begin, head_bytes) != 0 || status.st_nlink == 0 ||
+        status.st_size != at + size || seconds < 0 || seconds >= latest)
+        return shared(Py_None);
+    const Owned data = checked(PyBytes_FromStringAndSize(grown.data(), size));
+    const Owned new_checksum = call(arguments[5], data, integer(checksum));
+    return checked(Py_BuildValue("OLOL", data.get(), static_cast<long long>(offset + size), new_checksum.get(),
+                                 static_cast<long long>(seconds * second_ns + status.st_mtim.tv_nsec)));
+#else
     return shared(Py_None);
+#endif
 }
 
 }  // namespace kernel

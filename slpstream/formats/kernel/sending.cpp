@@ -4,6 +4,7 @@
 
 #ifndef _WIN32
 
+#include <algorithm>
 #include <climits>
 #include <optional>
 #include <sys/socket.h>
@@ -21,13 +22,8 @@ constexpr int send_flags = MSG_DONTWAIT;  // Python ignores SIGPIPE
 
 constexpr std::size_t few = 8;  // writes that take less time than it takes to get the GIL back
 
-// The index of a socket, and how many bytes it took.
-struct Shortfall {
-    std::size_t index;
-    ssize_t taken;
-};
-
 std::vector<int> descriptors_in(PyObject *list) {
+    if (!PyList_Check(list)) raise(PyExc_TypeError, "send_to_all takes a list of descriptors, and bytes");
     std::vector<int> descriptors;
     descriptors.reserve(static_cast<std::size_t>(PyList_Size(list)));
     for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
@@ -40,28 +36,26 @@ std::vector<int> descriptors_in(PyObject *list) {
     return descriptors;
 }
 
-std::vector<Shortfall> send_each(const std::vector<int> &descriptors, const Bytes &data) {
-    std::vector<Shortfall> shortfalls;
-    std::optional<WithoutGil> others_run;
-    if (descriptors.size() > few) others_run.emplace();
-    for (std::size_t i = 0; i < descriptors.size(); ++i) {
-        ssize_t taken = -1;
-        if (descriptors[i] >= 0)
-            taken = send(descriptors[i], data.begin, static_cast<std::size_t>(data.size), send_flags);
-        if (taken != data.size) shortfalls.push_back({i, taken < 0 ? 0 : taken});
-    }
-    return shortfalls;
-}
-
 }  // namespace
 
 Owned send_to_all(PyObject *, Arguments arguments) {
-    if (!PyList_Check(arguments[0])) raise(PyExc_TypeError, "send_to_all takes a list of descriptors, and bytes");
+    const std::vector<int> descriptors = descriptors_in(arguments[0]);
     const Bytes data(arguments[1]);
-    Owned list = checked(PyList_New(0));
-    for (const auto [index, taken] : send_each(descriptors_in(arguments[0]), data))
-        check(PyList_Append(list, checked(Py_BuildValue("nn", static_cast<Py_ssize_t>(index), taken))));
-    return list;
+    std::vector<ssize_t> taken(descriptors.size(), -1);  // bytes
+    {
+        std::optional<WithoutGil> others_run;
+        if (descriptors.size() > few) others_run.emplace();
+        for (std::size_t i = 0; i < descriptors.size(); ++i)
+            if (descriptors[i] >= 0)
+                taken[i] = send(descriptors[i], data.begin, static_cast<std::size_t>(data.size), send_flags);
+    }
+    Owned shortfalls = checked(PyList_New(0));
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+        if (taken[i] == data.size) continue;
+        const ssize_t bytes = std::max<ssize_t>(taken[i], 0);
+        check(PyList_Append(shortfalls, checked(Py_BuildValue("nn", static_cast<Py_ssize_t>(i), bytes))));
+    }
+    return shortfalls;
 }
 
 }  // namespace kernel
