@@ -76,12 +76,12 @@ class LogWriter:
         """Give the messages from now on the id of their game."""
         self._game_id = game_id
 
-    def write_events(self, events: list[Event], deriver: Any, write_other: Callable[[Batch, Event], Any], /) -> Batch:
+    def write_events(self, events: list[Event], pipeline: Any, write_other: Callable[[Batch, Event], Any], /) -> Batch:
         """Return a new batch with the messages of these events.
 
         A frame that has become complete is written to the live log, and also which frames have become final. Each final
         frame is written to the finalized log. After that, `write_other` gets the batch and each event that the
-        `computer` of `deriver` (a `StatsComputer` or `None`) derives from it, and also all events that aren't about
+        `computer` of `pipeline` (a `StatsComputer` or `None`) derives from it, and also all events that aren't about
         frames. It can call `write`.
         """
         for log in self._logs.values():
@@ -97,8 +97,8 @@ class LogWriter:
                 self._write_to("live", event, event.end_offset)
                 for frame in event.frames:
                     self._write_to("finalized", frame, event.end_offset)
-                    if deriver.computer is not None:
-                        for derived in deriver.computer.feed(frame, event.end_offset):
+                    if pipeline.computer is not None:
+                        for derived in pipeline.computer.feed(frame, event.end_offset):
                             write_other(batch, derived)
             else:
                 write_other(batch, event)

@@ -78,7 +78,7 @@ class LogWriter {
     }
 
     Owned write_events(Arguments arguments) {
-        PyObject *events = arguments[0], *deriver = arguments[1], *write_other = arguments[2];
+        PyObject *events = arguments[0], *pipeline = arguments[1], *write_other = arguments[2];
         if (!PyList_Check(events)) raise(PyExc_TypeError, "the events are a list");
         const Owned logs = checked(PyDict_New());
         for (Log *log : {&live_, &finalized_}) {
@@ -97,7 +97,7 @@ class LogWriter {
                 ++frames;
                 append_frame(live_, event, offset);
             } else if (is_of(event, types_.finalized)) {
-                write_finalized(event, attribute(deriver, names_.computer), batch, write_other);
+                write_finalized(event, attribute(pipeline, names_.computer), batch, write_other);
             } else {
                 call(write_other, batch, event);
             }
