@@ -103,8 +103,8 @@ _GROUPS: tuple[tuple[Any, Callable[[Mapping[str, int]], tuple[int, ...]]], ...] 
 )
 """How the names of counts are grouped in messages."""
 
-ActionEvent = tuple[str, dict[str, Any]]
-"""Kind and payload of a game event."""
+Emit = Callable[..., None]
+"""Adds an event of the current frame, given its kind and its values."""
 
 
 class Actions(Computer):
@@ -119,18 +119,17 @@ class Actions(Computer):
         self.due: int | None = None
         """The frame in which a waiting L-cancel has failed, or `None` if no L-cancel is waiting."""
 
-    def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any]) -> list[ActionEvent]:
+    def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any], emit: Emit) -> None:
         """Count an action that begins.
 
         To find out the direction of a tech, we need the Post-Frame Updates of the `opponents`.
         """
-        events: list[ActionEvent] = []
         state = post.action_state_id
         runs = self._runs
         last = prev.action_state_id if runs else None
         if state != last:
             if last is not None and FLAGS[last] & LANDING:
-                self._leave_landing(frame, state, last, post, events)
+                self._leave_landing(frame, state, last, post, emit)
             elif last == KNEE_BEND:
                 self._knee_bend_y = prev.position_y
             runs.append((state, frame))
@@ -142,56 +141,52 @@ class Actions(Computer):
         if name is not None:
             counts[name] += 1
             if name == "ledgegrab":
-                events.append(("ledge_grab", {"playerIndex": self._index}))
+                emit("ledge_grab", playerIndex=self._index)
             elif name in _TECHS:
-                events.append(("tech", {"playerIndex": self._index, "outcome": _TECHS[name]}))
+                emit("tech", playerIndex=self._index, outcome=_TECHS[name])
         elif state == DASH:
             self._dash(frame)
         elif FLAGS[state] & LANDING:
-            self._land(frame, state, post, events)
+            self._land(frame, state, post, emit)
         elif state == LANDING_SPECIAL:
             if last in (AIR_DODGE, KNEE_BEND) or last in JUMPS:
                 self._slide(frame, post)
         elif state in (_TECH_FORWARD, _TECH_BACK):
-            self._roll_tech(state, post, opponents, events)
+            self._roll_tech(state, post, opponents, emit)
         if last in (GRAB, DASH_GRAB):
             grabbed = GRAB < state <= LAST_GRAB and state != DASH_GRAB
             counts["grab_success" if grabbed else "grab_fail"] += 1
         if last == DASH_ATTACK and state == DASH_GRAB:
             counts["dash"] -= 1
-        return events
 
-    def fail(self) -> ActionEvent:
-        """Return the event of the L-cancel that was waiting.
-
-        It has failed, because the landing is too long for an edge cancel, or because the game has ended.
-        """
-        self.due = None
-        return "lcancel", self._failed
+    def fail(self, emit: Emit) -> None:
+        """If an L-cancel is waiting, it has failed: its landing is too long for an edge cancel, or the game is over."""
+        if self.due is not None:
+            self.due = None
+            emit("lcancel", **self._failed)
 
     def _dash(self, frame: int) -> None:
         runs = self._runs
         if len(runs) > 2 and runs[-2] == (TURN, frame - 1) and runs[-3][0] == DASH and runs[-1][1] == frame:
             self._counts["dash_dance"] += 1
 
-    def _land(self, frame: int, state: int, post: Any, events: list[ActionEvent]) -> None:
+    def _land(self, frame: int, state: int, post: Any, emit: Emit) -> None:
         status = post.l_cancel_status
         if status not in (1, 2):
             return
-        if self.due is not None:
-            events.append(self.fail())
+        self.fail(emit)
         values = {"playerIndex": self._index, "success": status == 1, "actionStateId": state}
         self._counts["l_cancel_success" if status == 1 else "l_cancel_fail"] += 1
         if status == 1:
-            events.append(("lcancel", values))
+            emit("lcancel", **values)
             return
         self._failed = values
         lag = landing_lag_frames(post.internal_character_id)
         self.due = frame if lag is None else self._runs[-1][1] + lag[state - FIRST_LANDING] // 2
         if frame >= self.due:
-            events.append(self.fail())
+            self.fail(emit)
 
-    def _leave_landing(self, frame: int, state: int, last: int, post: Any, events: list[ActionEvent]) -> None:
+    def _leave_landing(self, frame: int, state: int, last: int, post: Any, emit: Emit) -> None:
         lag = landing_lag_frames(post.internal_character_id)
         if lag is not None and state in (FALL, TEETER):
             full = lag[last - FIRST_LANDING]
@@ -203,8 +198,7 @@ class Actions(Computer):
             if self.due is not None and lasted <= full // 2:
                 self._counts["l_cancel_fail"] -= 1
                 self.due = None
-        if self.due is not None:
-            events.append(self.fail())
+        self.fail(emit)
 
     def _slide(self, frame: int, post: Any) -> None:
         first = frame - WAVEDASH_WINDOW_FRAMES + 1
@@ -227,13 +221,13 @@ class Actions(Computer):
         high = jump_frames >= WAVELAND_JUMP_FRAMES and abs(post.position_y - self._knee_bend_y) > WAVELAND_HEIGHT
         counts["wavedash" if KNEE_BEND in states and not high else "waveland"] += 1
 
-    def _roll_tech(self, state: int, post: Any, opponents: list[Any], events: list[ActionEvent]) -> None:
+    def _roll_tech(self, state: int, post: Any, opponents: list[Any], emit: Emit) -> None:
         x = post.position_x
         nearest = min((other.position_x - x for other in opponents), key=abs, default=0.0)
         towards = post.facing_direction == (1 if nearest > 0 else -1)
         inward = towards == (state == _TECH_FORWARD)
         self._counts["tech_in_" if inward else "tech_away"] += 1
-        events.append(("tech", {"playerIndex": self._index, "outcome": "in" if inward else "away"}))
+        emit("tech", playerIndex=self._index, outcome="in" if inward else "away")
 
     def summary(self) -> ActionCounts:
         """Return the counts as slippi-js's `ActionCountsType`."""

@@ -15,16 +15,14 @@ from itertools import takewhile
 
 from msgspec import UNSET
 
+from slpstream.formats.slippi.commands import FIRST_FRAME
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
-from slpstream.formats.slippi.stats.schema import InputCounts
 from slpstream.model.events import Frame, GameEnd
 from slpstream.model.fields import parse_version
 
 ROLLBACK_FRAMES = 7
 _BOOKENDS_SINCE = (3, 0, 0)
-NO_INPUTS = InputCounts()
-"""The inputs of players in games that slippi-js has no stats for."""
 
 
 class FrameGate(Computer):
@@ -38,7 +36,7 @@ class FrameGate(Computer):
         self._held: list[tuple[Frame, int]] = []  # with the file offsets at which they became final
         self._online_lag = 0
         self._stopped = False
-        self.last_frame: int | None = None
+        self.last_frame = FIRST_FRAME - 1
         """The newest frame that has begun."""
 
     def feed(self, frame: Frame, end_offset: int) -> list[Frame]:

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi.stats.game_state import GameState, Player
 from slpstream.formats.slippi.stats.highlights import highlight_of_conversion, highlight_of_stock
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES, opening_type
-from slpstream.formats.slippi.stats.schema import Conversion, FirstBlood
+from slpstream.formats.slippi.stats.schema import Conversion, FirstBlood, Move
 from slpstream.formats.slippi.stats.states import CAPTURED, THROWING, THROWN, is_attack
 from slpstream.model import highlight
 from slpstream.model.highlight import Highlight
@@ -19,12 +19,11 @@ HURT_THEMSELVES = frozenset({23, 24, 26})
 """Internal character ids of Pichu, Mr. Game & Watch and Roy, who are damaged by some of their own attacks."""
 
 
-def hit(game: GameState, player: Player, number: int, damage: float, flags: int) -> None:
+def hit(game: GameState, player: Player, damage: float, flags: int) -> None:
     """Take a frame in which a player is damaged or grabbed."""
-    index, conversions, combos = player.index, player.conversions, player.combos
-    opponents = game.opponents[index]
-    hitter = _last_hitter(game, player) if game.uses_last_hit_by or opponents[0].post is None else opponents[0]
-    opens = hitter in opponents if hitter is not None else flags & CAPTURED
+    index, number, conversions, combos = player.index, game.number, player.conversions, player.combos
+    hitter = _hitter(game, player)
+    opens = hitter in game.opponents[index] if hitter is not None else flags & CAPTURED
     percent = player.prev.percent
     by = UNSET if hitter is None else hitter.index
     starts, combo_starts = opens and conversions.open is None, opens and combos.open is None
@@ -33,7 +32,7 @@ def hit(game: GameState, player: Player, number: int, damage: float, flags: int)
     if combo_starts:
         combos.start(number, percent, by)
     if damage and hitter is not None:
-        _credit(game, player, hitter, number, damage)
+        _credit(game, player, hitter, damage)
     elif damage and player.post.last_hit_by != index:  # self-inflicted damage is not credited to the next hitter
         others = game.others[index]
         move_ids = {other.index: other.post.last_attack_landed for other in others if other.post is not None}
@@ -41,13 +40,13 @@ def hit(game: GameState, player: Player, number: int, damage: float, flags: int)
         combos.defer(number, damage, move_ids)
     now = max(percent, player.post.percent)  # the percent is 0 again when the stock is lost in this frame
     if starts:
-        game.emit("conversion_started", playerIndex=index, conversion=conversions.shown(now))
+        game.emit("conversion_started", playerIndex=index, conversion=conversions.change(current_percent=now))
     if combo_starts or (damage and combos.open is not None):
         kind = "combo_started" if combo_starts else "combo_extended"
-        game.emit(kind, playerIndex=index, combo=combos.shown(now))
+        game.emit(kind, playerIndex=index, combo=combos.change(current_percent=now))
 
 
-def hit_without_stun(game: GameState, player: Player, number: int, damage: float) -> None:
+def hit_without_stun(game: GameState, player: Player, damage: float) -> None:
     """Credit damage to a player that isn't in hitstun.
 
     This can be the first hit of a throw, a laser or a phantom hit.
@@ -56,9 +55,10 @@ def hit_without_stun(game: GameState, player: Player, number: int, damage: float
     hitter = _thrower(game, player) if thrown else _unseen_hitter(game, player, damage)
     if hitter is None:
         return
-    _credit(game, player, hitter, number, damage)
+    _credit(game, player, hitter, damage)
     if player.combos.open is not None:
-        game.emit("combo_extended", playerIndex=player.index, combo=player.combos.shown(player.post.percent))
+        combo = player.combos.change(current_percent=player.post.percent)
+        game.emit("combo_extended", playerIndex=player.index, combo=combo)
 
 
 def _thrower(game: GameState, player: Player) -> Player | None:
@@ -67,10 +67,9 @@ def _thrower(game: GameState, player: Player) -> Player | None:
     If there are two players, this is the other one, whose throw might just have ended.
     """
     others = [other for other in game.others[player.index] if other.post is not None]
-    if game.is_pair:
-        return others[0] if others else None
-    throwing = [other for other in others if other.post.action_state_id in THROWING]
-    return min(throwing, key=lambda other: _squared_distance(player, other), default=None)
+    if not game.is_pair:
+        others = [other for other in others if other.post.action_state_id in THROWING]
+    return min(others, key=lambda other: _squared_distance(player, other), default=None)
 
 
 def _squared_distance(one: Player, other: Player) -> float:
@@ -83,12 +82,16 @@ def _unseen_hitter(game: GameState, player: Player, damage: float) -> Player | N
     post = player.post
     if is_magnifying_glass(damage):
         return None
-    hitter = _last_hitter(game, player)
-    newly_hit = hitter is not None and post.last_hit_by != player.prev.last_hit_by
+    newly_hit = _last_hitter(game, player) is not None and post.last_hit_by != player.prev.last_hit_by
     if not newly_hit and post.internal_character_id in HURT_THEMSELVES and is_attack(post.action_state_id):
         return None
+    return _hitter(game, player)
+
+
+def _hitter(game: GameState, player: Player) -> Player | None:
+    """Return the player who would have hit, or `None` if we don't know who that is."""
     opponents = game.opponents[player.index]
-    return hitter if game.uses_last_hit_by or opponents[0].post is None else opponents[0]
+    return _last_hitter(game, player) if game.uses_last_hit_by or opponents[0].post is None else opponents[0]
 
 
 def _last_hitter(game: GameState, player: Player) -> Player | None:
@@ -97,29 +100,31 @@ def _last_hitter(game: GameState, player: Player) -> Player | None:
     return None if hitter is player or hitter is None or hitter.post is None else hitter
 
 
-def _credit(game: GameState, player: Player, hitter: Player, number: int, damage: float) -> None:
+def _credit(game: GameState, player: Player, hitter: Player, damage: float) -> None:
     """Credit damage to the move of the given hitter."""
     game.any_hit = True
-    conversions, combos = player.conversions, player.combos
-    new_move = player.last_hit is None or player.last_hit[0] != hitter.index
-    starts_move = new_move or (game.counts_all_damage and not conversions.has_move)
-    starts_combo_move = new_move or (game.counts_all_damage and not combos.has_move)
-    move_id = hitter.post.last_attack_landed
-    deferred = conversions.hit(number, hitter.index, move_id, damage, new_move=starts_move)
-    combos.hit(number, hitter.index, move_id, damage, new_move=starts_combo_move)
-    hitter.hits.add(player.index, damage + deferred, new_move=new_move)
-    if conversions.open is None and player in game.opponents[hitter.index]:
+    begins = player.last_hit is None or player.last_hit[0] != hitter.index
+    move = Move(hitter.index, game.number, hitter.post.last_attack_landed, 1, damage)
+    deferred = player.conversions.hit(move, begins=begins, counts_all=game.counts_all_damage)
+    player.combos.hit(move, begins=begins, counts_all=game.counts_all_damage)
+    hitter.hits.add(player.index, damage + deferred, new_move=begins)
+    if player.conversions.open is None and player in game.opponents[hitter.index]:
         hitter.hits.outside_damage += damage
     player.last_hit = hitter.index, hitter.prev.action_state_id
 
 
-def end(game: GameState, player: Player, number: int, *, dies: bool) -> None:
+def end(game: GameState, player: Player, *, dies: bool) -> None:
     """If the conversion or the combo on a player is over, end it."""
     before = player.prev.percent
-    now = before if dies else player.post.percent
     index, conversions, combos = player.index, player.conversions, player.combos
+    values = {
+        "end_frame": game.number,
+        "current_percent": before if dies else player.post.percent,
+        "end_percent": before,
+        "did_kill": dies,
+    }
     if conversions.open is not None and (dies or conversions.counter > RESET_FRAMES):
-        game.ended.append(conversions.end(number, now, before, killed=dies))
+        game.ended.append(conversions.close(**values))
     elif dies:
         by = _last_hitter(game, player) if game.uses_last_hit_by else None
         if by is not None:
@@ -128,21 +133,20 @@ def end(game: GameState, player: Player, number: int, *, dies: bool) -> None:
             player.given_up += 1
         else:
             player.self_destructs += 1
-        _note_last_stock(game, index, number)
+        _note_last_stock(game, index)
     if combos.open is not None and (dies or combos.counter > RESET_FRAMES):
-        combo = combos.end(number, now, before, killed=dies)
-        game.emit("combo_ended", playerIndex=index, combo=combo)
+        game.emit("combo_ended", playerIndex=index, combo=combos.close(**values))
 
 
 def close_conversions(game: GameState) -> None:
     """Decide the opening type of the conversions that have ended in this frame, and credit their kills."""
     for conversion in game.ended:
-        kind = opening_type(conversion, game.lists.conversions, over=game.compat)
+        kind = opening_type(conversion, game.conversions, over=game.compat)
         closed = game.by_index[conversion.player_index].conversions.change(opening_type=kind)
         game.emit("conversion_ended", playerIndex=closed.player_index, conversion=closed)
         if closed.did_kill:
             _credit_kill(game, closed)
-        _note_highlight(game, highlight_of_conversion(closed, game.lists.stocks, game.teams))
+        _note_highlight(game, highlight_of_conversion(closed, game.stocks, game.teams))
     game.ended.clear()
 
 
@@ -151,13 +155,13 @@ def _note_highlight(game: GameState, found: Highlight | None) -> None:
         game.emit(highlight.KIND, **msgspec.to_builtins(found))
 
 
-def _note_last_stock(game: GameState, index: int, number: int) -> None:
+def _note_last_stock(game: GameState, index: int) -> None:
     """If a player has just lost a stock outside of a conversion, and this is a highlight, note it."""
     if game.is_pair:
-        stocks, opponent = game.lists.stocks, game.others[index][0].index
-        for stock in stocks:
-            if stock.player_index == index and stock.end_frame == number:
-                _note_highlight(game, highlight_of_stock(stock, opponent, stocks))
+        opponent = game.others[index][0].index
+        for stock in game.stocks:
+            if stock.player_index == index and stock.end_frame == game.number:
+                _note_highlight(game, highlight_of_stock(stock, opponent, game.stocks))
 
 
 def _credit_kill(game: GameState, conversion: Conversion) -> None:

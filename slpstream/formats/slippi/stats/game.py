@@ -24,10 +24,9 @@ from slpstream.formats.slippi.stats import crediting, lives
 from slpstream.formats.slippi.stats.game_state import PAIR, GameState, Player
 from slpstream.formats.slippi.stats.overall import overall, ratio
 from slpstream.formats.slippi.stats.packed_frames import PackedFrames
-from slpstream.formats.slippi.stats.pauses import Interruptions
 from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES, with_opening_types
-from slpstream.formats.slippi.stats.schema import Extra, PlayerExtra, Stats, entry_count
+from slpstream.formats.slippi.stats.schema import Extra, InputCounts, PlayerExtra, Stats, entry_count
 from slpstream.formats.slippi.stats.stadium import (
     MAJOR_SCENE_HOME_RUN,
     MAJOR_SCENE_TARGET_TEST,
@@ -65,18 +64,13 @@ class SlippiStats(Computer):
         self._gate = slippi_js.FrameGate(settings) if compat else None
         self._unsupported = compat and not self.game.is_pair
         self._frames = PackedFrames(bytes(self.game.by_index), self.game.edge)
-        self._interruptions = Interruptions()
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
-        self._first: int | None = None
-        self._last: int | None = None
-        self._timer_start = 0
-        """The frame in which the timer starts; for slippi-js always 0."""
         self._stats_due = FIRST_FRAME if updates else float("inf")
         self._end: GameEnd | None = None
 
     def copy(self) -> Self:
         """Return a copy that is independent from then on."""
-        self._add_quiet_frames()
+        self._frames.end(self.game)
         return super().copy()
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
@@ -85,13 +79,13 @@ class SlippiStats(Computer):
         `end_offset` is the offset in the file just after the event that made the frame final.
         """
         out: list[Event] = []
-        game, frames = self.game, self._frames
+        frames = self._frames
         for counted in (frame,) if self._gate is None else self._gate.feed(frame, end_offset):
             content = counted.content
             can_be_quiet = type(content) is PackedFrame and content.events is frames.watched
             if not (can_be_quiet and frames.watch.take(content.data)):
                 self._take(counted)
-            if game.pending or counted.revision or counted.number % STATS_FRAMES == STATS_PHASE:
+            if self.game.pending or counted.revision or counted.number % STATS_FRAMES == STATS_PHASE:
                 out += self._events_of(counted, end_offset)
         return out
 
@@ -104,34 +98,30 @@ class SlippiStats(Computer):
                 out += self._events_of(frame, end.end_offset)
         self._end = end
         for player in self.game.players:
-            if player.actions.due is not None:
-                self.game.pending.append(player.actions.fail())
+            player.actions.fail(self.game.emit)
         stats = self.stats()
         out += self.game.take_events(stats.last_frame, end.end_offset)
         return [*out, StatsUpdate(end.end_offset, stats.last_frame, stats)]
 
     def stats(self) -> Stats:
         """Return the stats up to the last frame. They won't change if you add more frames later."""
-        self._add_quiet_frames()
         game, unsupported, is_over = self.game, self._unsupported, self._end is not None
-        newest = self._last if self._gate is None else self._gate.last_frame
-        last = FIRST_FRAME - 1 if newest is None else newest
-        shown = game.lists.copy()
+        self._frames.end(game)
         for player in game.players:
-            if player.post is not None:
-                player.stocks.show_open(shown.stocks, player.post.percent)
-                player.conversions.show_open(shown.conversions, player.post.percent)
-                player.combos.show_open(shown.combos, player.post.percent)
-        conversions = with_opening_types(shown.conversions, over=is_over or game.compat)
-        playable = 0 if last == self._first else playable_frames(last, self._timer_start)
-        counts = {p.index: slippi_js.NO_INPUTS if unsupported else p.inputs.counts() for p in game.players}
+            for entries in (player.stocks, player.conversions, player.combos):
+                if entries.open is not None:
+                    entries.change(current_percent=player.post.percent)
+        last = game.number if self._gate is None else self._gate.last_frame
+        playable = 0 if last == game.first_number else playable_frames(last, game.timer_start)
+        conversions = with_opening_types(game.conversions, over=is_over or game.compat)
+        counts = {p.index: InputCounts() if unsupported else p.inputs.counts() for p in game.players}
         return Stats(
             game_complete=self._end is not None and self._end.game_end is not None,
             last_frame=last,
             playable_frame_count=playable,
-            stocks=shown.stocks,
+            stocks=game.stocks.copy(),
             conversions=conversions,
-            combos=shown.combos,
+            combos=game.combos.copy(),
             action_counts=[] if unsupported else [player.actions.summary() for player in game.players],
             overall=overall(game, conversions, counts, playable),
             extra=UNSET if game.compat else self._extra(last),
@@ -142,7 +132,7 @@ class SlippiStats(Computer):
 
         For any other game, this returns `None`.
         """
-        self._add_quiet_frames()
+        self._frames.end(self.game)
         if self._targets is not None:
             return self._targets.results()
         if self.settings.game_mode == MAJOR_SCENE_HOME_RUN:
@@ -157,7 +147,7 @@ class SlippiStats(Computer):
             return []
         number, game = frame.number, self.game
         if frame.revision:
-            run = self._interruptions.count_rollback(number, frame.revision)
+            run = game.interruptions.count_rollback(number, frame.revision)
             game.emit("rollback", sent=frame.revision + 1, frames=run)
         out: list[Event] = game.take_events(number, end_offset) if game.pending else []
         if number % STATS_FRAMES == STATS_PHASE and number >= self._stats_due:
@@ -168,49 +158,45 @@ class SlippiStats(Computer):
 
     def _take(self, frame: Frame) -> None:
         """Take a frame that isn't quiet. This is the hot path, so computers are only called if they have to be."""
-        self._add_quiet_frames()
-        number, game = frame.number, self.game
-        self._last = number
-        if self._first is None:
-            self._first = number
-            self._timer_start = 0 if game.compat else timer_start(number)
+        game, frames, number = self.game, self._frames, frame.number
+        frames.end(game)
+        game.number = number
+        if game.first_number is None:
+            game.first_number = number
+            game.timer_start = 0 if game.compat else timer_start(number)
         if self._targets is not None:
             items = frame.entry.items
-            self._targets.update(number, () if items is UNSET else items, FIRST_FRAME + self._timer_start)
+            self._targets.update(number, () if items is UNSET else items, FIRST_FRAME + game.timer_start)
         if self._unsupported:
             return
-        entry = self._frames.entry(frame) if self._targets is None else frame.entry
-        start = entry.start
-        if start is not UNSET and start.scene_frame_counter is not UNSET:
-            counter, interruptions = start.scene_frame_counter, self._interruptions
-            if interruptions.expected is not None and counter > interruptions.expected:
-                paused_frames = counter - interruptions.expected
-                interruptions.pauses += 1
-                interruptions.paused_frames += paused_frames
+        scene_counter, pres, posts = frames.read(frame)
+        interruptions = game.interruptions
+        if scene_counter == interruptions.expected:
+            interruptions.expected = scene_counter + 1
+        elif scene_counter is not UNSET:
+            paused_frames = interruptions.count_pause(scene_counter)
+            if paused_frames:
                 game.emit("game_paused", frames=paused_frames)
-            interruptions.expected = counter + 1
 
-        present = entry.players
         players: list[Player] = []
         changed: list[Player] = []
         for player in game.players:
-            player.restarted = False
-            seen = present.get(player.index)
-            if seen is None or seen.post is UNSET:
+            post = posts.get(player.index)
+            if post is None:
+                player.restarted = False
                 continue
             players.append(player)
-            before, post = player.post, seen.post
-            player.pre, player.post = seen.pre, post
+            before, player.post = player.post, post
             player.prev = prev = post if before is None else before
             counter = post.action_state_counter
             player.restarted = before is None or (counter is not UNSET and counter < prev.action_state_counter)
             if post.stocks_remaining != prev.stocks_remaining and game.falls is None:
                 changed.append(player)
             elif player.stocks.open is None:
-                lives.spawn(game, player, number)
-        lost = lives.end_lives(game, number, present, changed) if changed or game.falls is not None else changed
+                lives.spawn(game, player)
+        lost = lives.end_lives(game, players, changed) if changed or game.falls is not None else changed
 
-        played = number - self._timer_start
+        played = number - game.timer_start
         playable = played >= FIRST_PLAYABLE_FRAME
         edge = game.edge
         living: list[Player] = []
@@ -227,11 +213,11 @@ class SlippiStats(Computer):
             if damage:
                 game.emit("percent_changed", playerIndex=player.index, percent=post.percent, change=damage)
                 if damage > 0 and not flags & HIT and game.counts_all_damage:
-                    crediting.hit_without_stun(game, player, number, damage)
+                    crediting.hit_without_stun(game, player, damage)
             dies = is_over = player in lost
             conversions, combos = player.conversions, player.combos
             if flags & HIT:
-                crediting.hit(game, player, number, damage, flags)
+                crediting.hit(game, player, damage, flags)
                 conversions.counter = combos.counter = 0
             elif conversions.open is not None or combos.open is not None:
                 if conversions.counter or flags & CONTROL:
@@ -239,14 +225,15 @@ class SlippiStats(Computer):
                 combos.counter = 0 if flags & HELD else combos.counter + 1
                 is_over = dies or conversions.counter > RESET_FRAMES or combos.counter > RESET_FRAMES
             if is_over:
-                crediting.end(game, player, number, dies=dies)
+                crediting.end(game, player, dies=dies)
 
             if player.restarted or state != prev.action_state_id:
-                self._begin_action(player, number)
+                _begin_action(game, player)
             elif player.actions.due is not None and number >= player.actions.due:
-                game.pending.append(player.actions.fail())
-            if player.pre is not UNSET:
-                player.inputs.update(played, player.pre)
+                player.actions.fail(game.emit)
+            pre = pres.get(player.index)
+            if pre is not None:
+                player.inputs.update(played, pre)
             if playable:
                 if player.stocks.open is not None and not flags & DYING:  # in a star KO, the stock is lost later
                     living.append(player)
@@ -260,38 +247,16 @@ class SlippiStats(Computer):
         if game.ended:
             crediting.close_conversions(game)
         if playable and self._targets is None and type(frame.content) is PackedFrame:
-            self._frames.begin(frame.content, number, players, game)
-
-    def _add_quiet_frames(self) -> None:
-        """Let the computers add the quiet frames that they haven't seen."""
-        if self._frames.watched is not None and self._last is not None:
-            frames = self._frames.end(self.game, self._timer_start)
-            self._last += frames
-            if self._interruptions.expected is not None:
-                self._interruptions.expected += frames
-
-    def _begin_action(self, player: Player, number: int) -> None:
-        """Take the first frame of an action."""
-        game, post = self.game, player.post
-        before = player.hits.transform(number, post.internal_character_id)
-        if before is not None:
-            values = {"fromInternalCharacterId": before, "internalCharacterId": post.internal_character_id}
-            game.emit("transformed", playerIndex=player.index, **values)
-        others = [
-            o.post
-            for o in game.opponents[player.index]
-            if o.post is not None and (game.is_pair or o.stocks.open is not None)
-        ]
-        game.pending += player.actions.begin(number, post, player.prev, others)
+            frames.begin(frame.content, game, players)
 
     def _extra(self, last: int) -> Extra:
-        game, interruptions = self.game, self._interruptions
+        game, interruptions = self.game, self.game.interruptions
         players = [self._player_extra(player, last) for player in game.players]
         for player, score in zip(players, [] if game.falls is None else game.falls.scores(), strict=False):
             player.falls, player.kos, player.score = score.falls, score.kos, score.score
             player.self_destructs = score.self_destructs
         return Extra(
-            timer=timer_text(self.settings, last - self._timer_start),
+            timer=timer_text(self.settings, last - game.timer_start),
             players=players,
             first_blood=UNSET if game.first_blood is None else game.first_blood,
             rollbacks=interruptions.rollbacks if interruptions.rollbacks.frames else UNSET,
@@ -301,7 +266,7 @@ class SlippiStats(Computer):
 
     def _player_extra(self, player: Player, last: int) -> PlayerExtra:
         positions, post = player.positions, player.post
-        gauge = player.inputs.per_minute(last - self._timer_start)
+        gauge = player.inputs.per_minute(last - self.game.timer_start)
         known = self.game.edge < float("inf") and (post is None or post.is_airborne is not UNSET)
         return PlayerExtra(
             player_index=player.index,
@@ -317,6 +282,21 @@ class SlippiStats(Computer):
             live_inputs_per_minute=UNSET if gauge is None else gauge,
             stocks_given_up=player.given_up if self.game.crew else UNSET,
         )
+
+
+def _begin_action(game: GameState, player: Player) -> None:
+    """Take the first frame of an action."""
+    post = player.post
+    before = player.hits.transform(game.number, post.internal_character_id)
+    if before is not None:
+        values = {"fromInternalCharacterId": before, "internalCharacterId": post.internal_character_id}
+        game.emit("transformed", playerIndex=player.index, **values)
+    others = [
+        o.post
+        for o in game.opponents[player.index]
+        if o.post is not None and (game.is_pair or o.stocks.open is not None)
+    ]
+    player.actions.begin(game.number, post, player.prev, others, game.emit)
 
 
 def _count_stage_control(living: list[Player]) -> None:

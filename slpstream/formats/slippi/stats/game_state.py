@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from msgspec import UNSET
-
+from slpstream.formats.slippi.commands import FIRST_FRAME
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.falls import FallCounter
 from slpstream.formats.slippi.game_start import Settings
@@ -13,6 +12,7 @@ from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stats.actions import Actions
 from slpstream.formats.slippi.stats.hits import Hits
 from slpstream.formats.slippi.stats.inputs import Inputs
+from slpstream.formats.slippi.stats.pauses import Interruptions
 from slpstream.formats.slippi.stats.positions import Positions
 from slpstream.formats.slippi.stats.punishes import Entries, Punishes
 from slpstream.formats.slippi.stats.schema import Combo, Conversion, FirstBlood, Stock
@@ -40,7 +40,6 @@ class Player(Computer):
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.pre: Any = UNSET
         self.post: Any = None
         self.prev: Any = None
         self.restarted = False
@@ -52,22 +51,13 @@ class Player(Computer):
         """Stocks lost without an open conversion and without a hitter."""
         self.given_up = 0
         """In a crew battle: stocks lost before the first hit."""
-        self.stocks: Entries[Stock] = Entries(index)
+        self.stocks: Entries[Stock] = Entries()
         self.conversions: Punishes[Conversion] = Punishes(index, Conversion)
         self.combos: Punishes[Combo] = Punishes(index, Combo)
         self.actions = Actions(index)
         self.inputs = Inputs()
         self.positions = Positions()
         self.hits = Hits()
-
-
-class Lists(Computer):
-    """The lists of a game. Entries are in the order in which they were opened."""
-
-    def __init__(self) -> None:
-        self.stocks: list[Stock] = []
-        self.conversions: list[Conversion] = []
-        self.combos: list[Combo] = []
 
 
 class GameState(Computer):
@@ -83,7 +73,9 @@ class GameState(Computer):
         self.edge = float("inf") if edge is None else edge
         """The x of the right ledge; infinite if it is unknown."""
         self.players = [Player(player.player_index) for player in settings.players]
-        self.lists = Lists()
+        self.stocks: list[Stock] = []
+        self.conversions: list[Conversion] = []
+        self.combos: list[Combo] = []
         self.is_pair = len(self.players) == PAIR
         self.teams = (
             {p.player_index: p.team_id for p in settings.players} if settings.is_teams and not self.is_pair else {}
@@ -94,6 +86,12 @@ class GameState(Computer):
         """Whether `last_hit_by` says who has hit a player. Otherwise, it is the only opponent."""
         self.counts_all_damage = not compat
         """Whether damage without hitstun is credited too, and each first move of a conversion counts."""
+        self.number = FIRST_FRAME - 1
+        """The number of the current frame."""
+        self.first_number: int | None = None
+        self.timer_start = 0
+        """The frame in which the timer starts; for slippi-js always 0."""
+        self.interruptions = Interruptions()
         self.any_hit = False
         self.first_blood: FirstBlood | None = None
         self.ended: list[Conversion] = []
@@ -123,9 +121,9 @@ class GameState(Computer):
             for index, others in self.others.items()
         }
         for player in players:
-            player.stocks.all = self.lists.stocks
-            player.conversions.all = self.lists.conversions
-            player.combos.all = self.lists.combos
+            player.stocks.all = self.stocks
+            player.conversions.all = self.conversions
+            player.combos.all = self.combos
 
     def emit(self, kind: str, **values: Any) -> None:
         """Add an event of the current frame."""

@@ -26,10 +26,10 @@ Post-Frame field `internal_character_id`. There can only be more than one form i
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.stats.schema import CharacterTotals, Conversion, HitTotals, KillMove
@@ -39,26 +39,27 @@ class Hits(Computer):
     """The hits that one player has landed on the others."""
 
     def __init__(self) -> None:
-        self._totals: dict[int, HitTotals] = {}
+        self._moves: defaultdict[int, int] = defaultdict(int)
+        self._kills: defaultdict[int, int] = defaultdict(int)
+        self._damage: defaultdict[int, float] = defaultdict(float)
         self.outside_damage = 0.0
         """Damage to opponents outside any conversion, by hits that caused no hitstun."""
         self.kill_moves: list[KillMove] = []
-        self._forms: dict[int, CharacterTotals] = {}
         self._form: int | None = None
         self._form_since = 0
+        self._form_frames: defaultdict[int, int] = defaultdict(int)
+        self._form_kills: defaultdict[int | None, int] = defaultdict(int)
+        self._form_damage: defaultdict[int | None, float] = defaultdict(float)
 
     def add(self, victim: int, damage: float, *, new_move: bool) -> None:
         """Count damage to a player. If it's just another hit of the same move, pass `new_move=False`."""
-        totals = self._on(victim)
-        self._totals[victim] = replace(totals, moves=totals.moves + new_move, damage=totals.damage + damage)
-        if self._form is not None:
-            form = self._forms[self._form]
-            self._forms[self._form] = replace(form, damage=form.damage + damage)
+        self._moves[victim] += new_move
+        self._damage[victim] += damage
+        self._form_damage[self._form] += damage
 
     def add_kill(self, victim: int) -> None:
         """Count a stock that a player has lost to this one."""
-        totals = self._on(victim)
-        self._totals[victim] = replace(totals, kills=totals.kills + 1)
+        self._kills[victim] += 1
 
     def add_kill_move(self, conversion: Conversion) -> None:
         """Remember which move of a conversion took the opponent's stock."""
@@ -66,9 +67,7 @@ class Hits(Computer):
         percent: Any = conversion.end_percent
         move_id = conversion.moves[-1].move_id if conversion.moves else UNSET
         self.kill_moves.append(KillMove(frame, conversion.player_index, move_id, percent, conversion.opening_type))
-        if self._form is not None:
-            form = self._forms[self._form]
-            self._forms[self._form] = replace(form, kills=form.kills + 1)
+        self._form_kills[self._form] += 1
 
     def transform(self, frame: int, character: int) -> int | None:
         """Note which character the player is in the given frame.
@@ -78,27 +77,26 @@ class Hits(Computer):
         before = self._form
         if before == character:
             return None
-        self._forms = self._forms_until(frame)
-        self._forms.setdefault(character, CharacterTotals(character, 0, 0.0, 0))
+        if before is not None:
+            self._form_frames[before] += frame - self._form_since
+        self._form_frames[character] += 0
         self._form, self._form_since = character, frame
         return before
 
-    def _on(self, victim: int) -> HitTotals:
-        return self._totals.get(victim) or HitTotals(victim, 0, 0.0, 0)
-
-    def _forms_until(self, frame: int) -> dict[int, CharacterTotals]:
-        if self._form is None:
-            return {}
-        form = self._forms[self._form]
-        return self._forms | {self._form: replace(form, frames=form.frames + frame - self._form_since)}
-
     def totals(self) -> list[HitTotals]:
         """Return one entry for each player that was hit, by player index."""
-        return [totals for _, totals in sorted(self._totals.items())]
+        victims = sorted(self._moves.keys() | self._kills.keys())
+        return [HitTotals(each, self._moves[each], self._damage[each], self._kills[each]) for each in victims]
 
     def character_totals(self, frame: int) -> list[CharacterTotals]:
         """Return the totals of each form, in order of first appearance.
 
         `frame` is the last frame in which this player was present.
         """
-        return list(self._forms_until(frame + 1).values())
+        frames = self._form_frames.copy()
+        if self._form is not None:
+            frames[self._form] += frame + 1 - self._form_since
+        return [
+            CharacterTotals(form, count, self._form_damage[form], self._form_kills[form])
+            for form, count in frames.items()
+        ]

@@ -12,6 +12,7 @@ each of these frames: they add them up when the next frame isn't quiet, or when 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import msgspec
@@ -41,12 +42,6 @@ _WATCHED = (
 )
 """The fields that the kernel's `Watch` looks at."""
 _NUMBERS = (BELOW, CONTROL_MARGIN, BUTTONS, DEAD_ZONE, TRIGGER)
-
-
-class _Start(msgspec.Struct, gc=False):
-    """Those parts of a Frame Start that the computers need."""
-
-    scene_frame_counter: Any
 
 
 class _Pre(msgspec.Struct, gc=False):
@@ -82,20 +77,6 @@ class _Post(msgspec.Struct, gc=False):
     l_cancel_status: Any = UNSET
 
 
-class _Player(msgspec.Struct, gc=False):
-    """One player's part of a frame. If the inputs are the same as in the frame before, `pre` is UNSET."""
-
-    pre: Any
-    post: Any
-
-
-class _Entry(msgspec.Struct, gc=False):
-    """Those parts of a frame that the computers need."""
-
-    start: Any
-    players: dict[int, _Player]
-
-
 class PackedFrames(Computer):
     """Reads the frames of one game, which must be in order, and adds up the quiet ones."""
 
@@ -108,7 +89,7 @@ class PackedFrames(Computer):
         self.watch: Any = None
         """The kernel's `Watch`, which takes the next frame if it is quiet."""
         self._events: WholeFrames | None = None
-        self._read_start: ReadFields
+        self._read_counter: ReadFields
         self._read_pre: ReadFields
         self._read_post: ReadFields
         self._before: bytes | None = None
@@ -121,31 +102,34 @@ class PackedFrames(Computer):
         """Return one that begins with the next frame. There must not be quiet frames that weren't added up."""
         return type(self)(self._player_indices, self._edge)
 
-    def entry(self, frame: Frame) -> Any:
-        """Return a frame that has at least the parts we need. If it wasn't decoded yet, it has only these."""
+    def read(self, frame: Frame) -> tuple[Any, Mapping[int, Any], Mapping[int, Any]]:
+        """Return the `scene_frame_counter` of a frame, and its Pre-Frame and Post-Frame Updates by player index.
+
+        If the frame wasn't decoded yet, these have only the fields we need, and Pre-Frame Updates are left out whose
+        fields are the same as in the frame before.
+        """
         content = frame.content
         if type(content) is not PackedFrame or frame.decoded is not None:
             self._before = None
-            return frame.entry
+            start, players = frame.entry.start, frame.entry.players
+            pres = {index: player.pre for index, player in players.items() if player.pre is not UNSET}
+            posts = {index: player.post for index, player in players.items() if player.post is not UNSET}
+            return UNSET if start is UNSET else start.scene_frame_counter, pres, posts
         if content.events is not self._events:
             self._prepare(content.events)
         data = content.data
-        inputs = self._read_pre(data, self._before)
-        self._before = data
-        players = self._read_post(data)
-        for index in players:
-            players[index] = _Player(inputs.get(index, UNSET), players[index])
-        return _Entry(self._read_start(data).get(0, UNSET), players)
+        pres, self._before = self._read_pre(data, self._before), data
+        return self._read_counter(data).get(0, UNSET), pres, self._read_post(data)
 
     def _prepare(self, events: WholeFrames) -> None:
         """Get ready to read frames of a game with these events."""
         self._events, self._before = events, None
-        self._read_start = events.fields(FRAME_START, _Start.__struct_fields__, _Start)
+        self._read_counter = events.fields(FRAME_START, ("scene_frame_counter",), int)
         self._read_pre = events.fields(PRE_FRAME, _Pre.__struct_fields__, _Pre)
         self._read_post = events.fields(POST_FRAME, _Post.__struct_fields__, _Post)
         self.watch = events.watch(self._player_indices, _WATCHED, (self._edge, *_NUMBERS))
 
-    def begin(self, content: PackedFrame, number: int, players: list[Player], game: GameState) -> None:
+    def begin(self, content: PackedFrame, game: GameState, players: list[Player]) -> None:
         """Watch for quiet frames after a frame that all computers have taken. `players` are the ones in it.
 
         This does nothing if a computer has something to do in the next frame although all players stay as they are.
@@ -172,7 +156,7 @@ class PackedFrames(Computer):
                 if combos.open is not None and not flags & HELD:
                     frames = min(frames, RESET_FRAMES - combos.counter)
             if player.actions.due is not None:
-                frames = min(frames, player.actions.due - number - 1)
+                frames = min(frames, player.actions.due - game.number - 1)
         if frames <= 0:
             return
         if content.events is not self._events:
@@ -181,15 +165,19 @@ class PackedFrames(Computer):
         self.watch.begin(content.data, frames, living)
         self.watched = content.events
 
-    def end(self, game: GameState, timer_start: int) -> int:
-        """Let the computers of all players add the quiet frames, and return how many there were."""
+    def end(self, game: GameState) -> None:
+        """Let the computers add the quiet frames since `begin`."""
+        if self.watched is None:
+            return
         self.watched = None
-        frames: int
         last, frames, nearest, inputs = self.watch.end()
         if not frames:
-            return 0
+            return
+        game.number += frames
+        if game.interruptions.expected is not None:
+            game.interruptions.expected += frames
         for index, number, *counts in inputs:
-            game.by_index[index].inputs.add(number - timer_start, *counts)
+            game.by_index[index].inputs.add(number - game.timer_start, *counts)
         for index, pre in self._read_pre(last, self._before).items():
             if index in game.by_index:
                 game.by_index[index].inputs.update(FIRST_PLAYABLE_FRAME - 1, pre)  # nothing counts in this frame
@@ -210,4 +198,3 @@ class PackedFrames(Computer):
             if are_contested and self._living >> player.index & 1:
                 positions.contested_frames += frames
                 positions.control_frames += nearest[player.index]
-        return frames

@@ -22,6 +22,14 @@ class Interruptions(Computer):
         self._run = 0
         self._last_number: int | None = None
 
+    def count_pause(self, counter: int) -> int:
+        """Take the `scene_frame_counter` of a frame. Returns how many frames the pause before it took."""
+        paused_frames = 0 if self.expected is None else max(0, counter - self.expected)
+        self.pauses += paused_frames > 0
+        self.paused_frames += paused_frames
+        self.expected = counter + 1
+        return paused_frames
+
     def count_rollback(self, number: int, revision: int) -> int:
         """Count a final frame whose `revision` is above 0.
 

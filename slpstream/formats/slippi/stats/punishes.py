@@ -53,8 +53,7 @@ class Entries(Computer, Generic[E]):
     all: list[E]
     """The list of the whole game, in the order in which the entries were opened."""
 
-    def __init__(self, index: int) -> None:
-        self.index = index
+    def __init__(self) -> None:
         self.open: E | None = None
         self._position = 0
 
@@ -73,30 +72,18 @@ class Entries(Computer, Generic[E]):
 
     def close(self, **values: Any) -> E:
         """Close the open entry with these values, and return it."""
-        entry = self.change(**values)
         self.open = None
-        return entry
-
-    def shown(self, percent: float) -> E | None:
-        """Return the open entry with the current percent of the player, or `None` if none is open."""
-        return None if self.open is None else replace(self.open, current_percent=percent)
-
-    def show_open(self, entries: list[E], percent: float) -> None:
-        """Update the open entry in a copy of the list to the current percent of the player."""
-        entry = self.shown(percent)
-        if entry is not None:
-            entries[self._position] = entry
+        return self.change(**values)
 
 
 class Punishes(Entries[P]):
     """The conversions or combos on one player."""
 
     def __init__(self, index: int, make: Callable[..., P]) -> None:
-        super().__init__(index)
+        super().__init__()
+        self._index = index
         self._make: Callable[..., P] = make
         self.counter = 0
-        self.has_move = False
-        """Whether there's a move to which we can add further hits."""
         self._deferred: tuple[_Deferred, ...] = ()
 
     def start(self, frame: int, percent: float, hitter: int | UnsetType) -> None:
@@ -104,25 +91,25 @@ class Punishes(Entries[P]):
 
         `percent` is the one of the frame before, and `hitter` is the player index of the hitter if we know it.
         """
-        self.counter, self.has_move, self._deferred = 0, False, ()
-        self.begin(self._make(self.index, frame, hitter, start_percent=percent, moves=[]))
+        self.counter, self._deferred = 0, ()
+        self.begin(self._make(self._index, frame, hitter, start_percent=percent, moves=[]))
 
-    def hit(self, frame: int, hitter: int, move_id: int, damage: float, *, new_move: bool) -> float:
-        """Add a hit, which is either a new move or belongs to the last one.
+    def hit(self, move: Move, *, begins: bool, counts_all: bool) -> float:
+        """Add a hit, as a new move if one `begins`, and otherwise to the last one.
 
-        If this credits damage that was deferred to its hitter, the amount is returned.
+        If there is no move yet, the hit only counts with `counts_all`, and begins one. If this credits damage that was
+        deferred to its hitter, the amount is returned.
         """
         if self.open is None:
             return 0.0
         moves = self.open.moves
-        if new_move:
+        if begins or (counts_all and not moves):
             deferred, self._deferred = self._deferred, ()
-            move = Move(hitter, frame, move_id, 1, damage)
+            hitter = move.player_index
             self.change(last_hit_by=hitter, moves=[*moves, *_moves_of(hitter, deferred), move])
-            self.has_move = True
             return sum([damage for _, damage, _ in deferred])
-        if self.has_move:
-            last = replace(moves[-1], hit_count=moves[-1].hit_count + 1, damage=moves[-1].damage + damage)
+        if moves:
+            last = replace(moves[-1], hit_count=moves[-1].hit_count + 1, damage=moves[-1].damage + move.damage)
             self.change(moves=[*moves[:-1], last])
         return 0.0
 
@@ -130,11 +117,6 @@ class Punishes(Entries[P]):
         """Keep damage until we know who the hitter is. `move_ids` contains the last move of each player."""
         if self.open is not None:
             self._deferred = *self._deferred, (frame, damage, move_ids)
-
-    def end(self, frame: int, current_percent: float, end_percent: float, *, killed: bool) -> P:
-        """Close the open entry and return it. `end_percent` is the percent in the frame before."""
-        self.has_move = False
-        return self.close(end_frame=frame, current_percent=current_percent, end_percent=end_percent, did_kill=killed)
 
 
 def _moves_of(hitter: int, deferred: tuple[_Deferred, ...]) -> list[Move]:
