@@ -20,7 +20,7 @@ a count that you have already seen can become smaller again.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any, Final
 
@@ -119,7 +119,7 @@ class Actions(Computer):
         self.due: int | None = None
         """The frame in which a waiting L-cancel has failed, or `None` if no L-cancel is waiting."""
 
-    def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any], emit: Emit) -> None:
+    def begin(self, frame: int, post: Any, prev: Any, opponents: Iterable[Any], emit: Emit) -> None:
         """Count an action that begins.
 
         To find out the direction of a tech, we need the Post-Frame Updates of the `opponents`.
@@ -221,7 +221,7 @@ class Actions(Computer):
         high = jump_frames >= WAVELAND_JUMP_FRAMES and abs(post.position_y - self._knee_bend_y) > WAVELAND_HEIGHT
         counts["wavedash" if KNEE_BEND in states and not high else "waveland"] += 1
 
-    def _roll_tech(self, state: int, post: Any, opponents: list[Any], emit: Emit) -> None:
+    def _roll_tech(self, state: int, post: Any, opponents: Iterable[Any], emit: Emit) -> None:
         x = post.position_x
         nearest = min((other.position_x - x for other in opponents), key=abs, default=0.0)
         towards = post.facing_direction == (1 if nearest > 0 else -1)

@@ -70,7 +70,7 @@ class SlippiStats(Computer):
 
     def copy(self) -> Self:
         """Return a copy that is independent from then on."""
-        self._frames.end(self.game)
+        self._frames.add_up(self.game)
         return super().copy()
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
@@ -82,8 +82,8 @@ class SlippiStats(Computer):
         frames = self._frames
         for counted in (frame,) if self._gate is None else self._gate.feed(frame, end_offset):
             content = counted.content
-            can_be_quiet = type(content) is PackedFrame and content.events is frames.watched
-            if not (can_be_quiet and frames.watch.take(content.data)):
+            is_watched = type(content) is PackedFrame and content.events is frames.watched
+            if not (is_watched and frames.watch.take(content.data)):
                 self._take(counted)
             if self.game.pending or counted.revision or counted.number % STATS_FRAMES == STATS_PHASE:
                 out += self._events_of(counted, end_offset)
@@ -106,7 +106,7 @@ class SlippiStats(Computer):
     def stats(self) -> Stats:
         """Return the stats up to the last frame. They won't change if you add more frames later."""
         game, unsupported, is_over = self.game, self._unsupported, self._end is not None
-        self._frames.end(game)
+        self._frames.add_up(game)
         for player in game.players:
             for entries in (player.stocks, player.conversions, player.combos):
                 if entries.open is not None:
@@ -132,7 +132,7 @@ class SlippiStats(Computer):
 
         For any other game, this returns `None`.
         """
-        self._frames.end(self.game)
+        self._frames.add_up(self.game)
         if self._targets is not None:
             return self._targets.results()
         if self.settings.game_mode == MAJOR_SCENE_HOME_RUN:
@@ -171,7 +171,7 @@ class SlippiStats(Computer):
             return
         scene_counter, pres, posts = frames.read(frame)
         interruptions = game.interruptions
-        if scene_counter == interruptions.expected:
+        if scene_counter is not UNSET and scene_counter == interruptions.expected:
             interruptions.expected = scene_counter + 1
         elif scene_counter is not UNSET:
             paused_frames = interruptions.count_pause(scene_counter)
@@ -219,10 +219,11 @@ class SlippiStats(Computer):
             if flags & HIT:
                 crediting.hit(game, player, damage, flags)
                 conversions.counter = combos.counter = 0
-            elif conversions.open is not None or combos.open is not None:
-                if conversions.counter or flags & CONTROL:
+            else:
+                if conversions.open is not None and (conversions.counter or flags & CONTROL):
                     conversions.counter += 1
-                combos.counter = 0 if flags & HELD else combos.counter + 1
+                if combos.open is not None:
+                    combos.counter = 0 if flags & HELD else combos.counter + 1
                 is_over = dies or conversions.counter > RESET_FRAMES or combos.counter > RESET_FRAMES
             if is_over:
                 crediting.end(game, player, dies=dies)
@@ -246,8 +247,8 @@ class SlippiStats(Computer):
             _count_stage_control(living)
         if game.ended:
             crediting.close_conversions(game)
-        if playable and self._targets is None and type(frame.content) is PackedFrame:
-            frames.begin(frame.content, game, players)
+        if playable and self._targets is None:
+            frames.begin(game, players)
 
     def _extra(self, last: int) -> Extra:
         game, interruptions = self.game, self.game.interruptions
@@ -291,11 +292,11 @@ def _begin_action(game: GameState, player: Player) -> None:
     if before is not None:
         values = {"fromInternalCharacterId": before, "internalCharacterId": post.internal_character_id}
         game.emit("transformed", playerIndex=player.index, **values)
-    others = [
+    others = (
         o.post
         for o in game.opponents[player.index]
         if o.post is not None and (game.is_pair or o.stocks.open is not None)
-    ]
+    )
     player.actions.begin(game.number, post, player.prev, others, game.emit)
 
 

@@ -9,7 +9,10 @@ it is exactly at 23/80, it is in the dead zone, because we compare the stored 32
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
+
+import msgspec
 
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.computer import Computer
@@ -23,31 +26,39 @@ DEAD_ZONE = 0.2875
 TRIGGER = 0.3
 
 
+class Pre(msgspec.Struct, gc=False):
+    """Those fields of a Pre-Frame Update that count, in the order of the event."""
+
+    joystick_x: float = 0.0
+    joystick_y: float = 0.0
+    c_stick_x: float = 0.0
+    c_stick_y: float = 0.0
+    physical_buttons: int = 0
+    physical_l_trigger: float = 0.0
+    physical_r_trigger: float = 0.0
+
+
 class Inputs(Computer):
     """The inputs of one player."""
 
     def __init__(self) -> None:
-        self.buttons = self.triggers = self.cstick = self.joystick = 0
-        self._pressed = 0
-        self._left_trigger = self._right_trigger = 0.0
-        self._joystick_region = self._cstick_region = 0
-        self._recent: list[tuple[int, int]] = []
+        self.buttons = self.triggers = self.cstick = self.joystick = self.total = 0
+        self.pre: Any = Pre()
+        """The last Pre-Frame Update."""
+        self._recent: list[tuple[int, int]] = []  # frames with inputs, and the total before them
 
     def update(self, frame: int, pre: Any) -> None:
         """Count the inputs of one Pre-Frame Update."""
-        pressed, left, right = pre.physical_buttons, pre.physical_l_trigger, pre.physical_r_trigger
-        x, y, c_x, c_y = pre.joystick_x, pre.joystick_y, pre.c_stick_x, pre.c_stick_y
-        buttons = (pressed & ~self._pressed & BUTTONS).bit_count()
-        triggers = (self._left_trigger < TRIGGER <= left) + (self._right_trigger < TRIGGER <= right)
-        # The regions of both sticks, which are 0 for the dead zone, or one of 8 others from -4 to 4.
-        joystick = 3 * ((x > DEAD_ZONE) - (x < -DEAD_ZONE)) + (y > DEAD_ZONE) - (y < -DEAD_ZONE)
-        cstick = 3 * ((c_x > DEAD_ZONE) - (c_x < -DEAD_ZONE)) + (c_y > DEAD_ZONE) - (c_y < -DEAD_ZONE)
-        joysticks = joystick and joystick != self._joystick_region
-        csticks = cstick and cstick != self._cstick_region
-        self._pressed, self._left_trigger, self._right_trigger = pressed, left, right
-        self._joystick_region, self._cstick_region = joystick, cstick
-        if frame >= FIRST_PLAYABLE_FRAME and (buttons or joysticks or csticks or triggers):
-            self.add(frame, buttons, joysticks, csticks, triggers)
+        before, self.pre = self.pre, pre
+        if frame < FIRST_PLAYABLE_FRAME:
+            return
+        buttons = (pre.physical_buttons & ~before.physical_buttons & BUTTONS).bit_count()
+        joystick = _enters(before.joystick_x, before.joystick_y, pre.joystick_x, pre.joystick_y)
+        cstick = _enters(before.c_stick_x, before.c_stick_y, pre.c_stick_x, pre.c_stick_y)
+        left = before.physical_l_trigger < TRIGGER <= pre.physical_l_trigger
+        right = before.physical_r_trigger < TRIGGER <= pre.physical_r_trigger
+        if buttons or joystick or cstick or left or right:
+            self.add(frame, buttons, joystick, cstick, left + right)
 
     def add(self, frame: int, buttons: int, joystick: int, cstick: int, triggers: int) -> None:
         """Add the inputs of a playable frame."""
@@ -55,12 +66,12 @@ class Inputs(Computer):
         self.joystick += joystick
         self.cstick += cstick
         self.triggers += triggers
-        self._recent.append((frame, buttons + joystick + cstick + triggers))
+        self._recent.append((frame, self.total))
+        self.total += buttons + joystick + cstick + triggers
 
     def counts(self) -> InputCounts:
         """slippi-js `InputCountsType`."""
-        total = self.buttons + self.triggers + self.cstick + self.joystick
-        return InputCounts(self.buttons, self.triggers, self.cstick, self.joystick, total)
+        return InputCounts(self.buttons, self.triggers, self.cstick, self.joystick, self.total)
 
     def per_minute(self, frame: int) -> float | None:
         """Return the inputs per minute over the 600 frames up to `frame`, or over all frames if there aren't that many.
@@ -70,5 +81,20 @@ class Inputs(Computer):
         first = max(frame - GAUGE_FRAMES + 1, FIRST_PLAYABLE_FRAME)
         if frame < first:
             return None
-        self._recent = recent = [entry for entry in self._recent if entry[0] >= first]
-        return sum([count for _, count in recent]) * 3600 / (frame - first + 1)
+        recent = self._recent
+        del recent[: bisect_left(recent, (first,))]
+        before = recent[0][1] if recent else self.total
+        return (self.total - before) * 3600 / (frame - first + 1)
+
+
+def _enters(old_x: float, old_y: float, x: float, y: float) -> bool:
+    """Whether a stick enters another region, which isn't the dead zone."""
+    if x == old_x and y == old_y:
+        return False
+    region = _region(x, y)
+    return region != 0 and region != _region(old_x, old_y)
+
+
+def _region(x: float, y: float) -> int:
+    """Return 0 for the dead zone, and one of the numbers from -4 to 4 for the other regions."""
+    return 3 * ((x > DEAD_ZONE) - (x < -DEAD_ZONE)) + (y > DEAD_ZONE) - (y < -DEAD_ZONE)

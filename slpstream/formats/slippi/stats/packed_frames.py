@@ -18,12 +18,12 @@ from typing import Any, Self
 import msgspec
 from msgspec import UNSET
 
-from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.commands import FRAME_START, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
 from slpstream.formats.slippi.stats.game_state import GameState, Player
-from slpstream.formats.slippi.stats.inputs import BUTTONS, DEAD_ZONE, TRIGGER
+from slpstream.formats.slippi.stats.inputs import BUTTONS, DEAD_ZONE, TRIGGER, Pre
 from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES
 from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
@@ -42,18 +42,6 @@ _WATCHED = (
 )
 """The fields that the kernel's `Watch` looks at."""
 _NUMBERS = (BELOW, CONTROL_MARGIN, BUTTONS, DEAD_ZONE, TRIGGER)
-
-
-class _Pre(msgspec.Struct, gc=False):
-    """Those parts of a Pre-Frame Update that the computers need, in the order of the event."""
-
-    joystick_x: Any
-    joystick_y: Any
-    c_stick_x: Any
-    c_stick_y: Any
-    physical_buttons: Any
-    physical_l_trigger: Any
-    physical_r_trigger: Any
 
 
 class _Post(msgspec.Struct, gc=False):
@@ -93,25 +81,25 @@ class PackedFrames(Computer):
         self._read_pre: ReadFields
         self._read_post: ReadFields
         self._before: bytes | None = None
-        """The frame before, or `None` if its inputs are not to be compared with those of the next one."""
+        """The last frame, or `None` if it wasn't packed."""
         self._players: list[Player] = []
         self._living = 0
         """A bit for each living player, by player index."""
 
     def copy(self) -> Self:
-        """Return one that begins with the next frame. There must not be quiet frames that weren't added up."""
+        """Return one for the next frame. There must not be quiet frames that weren't added up."""
         return type(self)(self._player_indices, self._edge)
 
     def read(self, frame: Frame) -> tuple[Any, Mapping[int, Any], Mapping[int, Any]]:
         """Return the `scene_frame_counter` of a frame, and its Pre-Frame and Post-Frame Updates by player index.
 
-        If the frame wasn't decoded yet, these have only the fields we need, and Pre-Frame Updates are left out whose
-        fields are the same as in the frame before.
+        If the frame is packed, these have only the fields we need, and Pre-Frame Updates are left out whose fields are
+        the same as in the frame before.
         """
         content = frame.content
-        if type(content) is not PackedFrame or frame.decoded is not None:
+        if type(content) is not PackedFrame:
             self._before = None
-            start, players = frame.entry.start, frame.entry.players
+            start, players = content.start, content.players
             pres = {index: player.pre for index, player in players.items() if player.pre is not UNSET}
             posts = {index: player.post for index, player in players.items() if player.post is not UNSET}
             return UNSET if start is UNSET else start.scene_frame_counter, pres, posts
@@ -125,15 +113,18 @@ class PackedFrames(Computer):
         """Get ready to read frames of a game with these events."""
         self._events, self._before = events, None
         self._read_counter = events.fields(FRAME_START, ("scene_frame_counter",), int)
-        self._read_pre = events.fields(PRE_FRAME, _Pre.__struct_fields__, _Pre)
+        self._read_pre = events.fields(PRE_FRAME, Pre.__struct_fields__, Pre)
         self._read_post = events.fields(POST_FRAME, _Post.__struct_fields__, _Post)
         self.watch = events.watch(self._player_indices, _WATCHED, (self._edge, *_NUMBERS))
 
-    def begin(self, content: PackedFrame, game: GameState, players: list[Player]) -> None:
-        """Watch for quiet frames after a frame that all computers have taken. `players` are the ones in it.
+    def begin(self, game: GameState, players: list[Player]) -> None:
+        """Watch for quiet frames after the last one. `players` are the ones in it.
 
-        This does nothing if a computer has something to do in the next frame although all players stay as they are.
+        This does nothing if the last one is no packed frame, or if a computer has something to do in the next frame
+        although all players stay as they are.
         """
+        if self._before is None:
+            return
         frames = MAX_FRAMES
         living = 0
         for player in players:
@@ -159,14 +150,18 @@ class PackedFrames(Computer):
                 frames = min(frames, player.actions.due - game.number - 1)
         if frames <= 0:
             return
-        if content.events is not self._events:
-            self._prepare(content.events)
         self._players, self._living = players, living
-        self.watch.begin(content.data, frames, living)
-        self.watched = content.events
+        self.watch.begin(self._before, frames, living)
+        self.watched = self._events
+
+    def add_up(self, game: GameState) -> None:
+        """Let the computers add the quiet frames so far, and watch for more."""
+        if self.watched is not None:
+            self.end(game)
+            self.begin(game, self._players)
 
     def end(self, game: GameState) -> None:
-        """Let the computers add the quiet frames since `begin`."""
+        """Let the computers add the quiet frames, because the next one isn't quiet."""
         if self.watched is None:
             return
         self.watched = None
@@ -180,7 +175,7 @@ class PackedFrames(Computer):
             game.by_index[index].inputs.add(number - game.timer_start, *counts)
         for index, pre in self._read_pre(last, self._before).items():
             if index in game.by_index:
-                game.by_index[index].inputs.update(FIRST_PLAYABLE_FRAME - 1, pre)  # nothing counts in this frame
+                game.by_index[index].inputs.pre = pre
         self._before = last
         posts = self._read_post(last)
         are_contested = self._living & (self._living - 1) != 0  # at least two bits are set
@@ -188,9 +183,9 @@ class PackedFrames(Computer):
             player.prev = player.post = post = posts[player.index]
             flags = FLAGS[post.action_state_id]
             conversions, combos = player.conversions, player.combos
-            if conversions.open is not None or combos.open is not None:
-                if conversions.counter or flags & CONTROL:
-                    conversions.counter += frames
+            if conversions.open is not None and (conversions.counter or flags & CONTROL):
+                conversions.counter += frames
+            if combos.open is not None:
                 combos.counter = 0 if flags & HELD else combos.counter + frames
             positions = player.positions
             if positions.is_off_stage or flags & (SHIELD | LEDGE):

@@ -94,6 +94,11 @@ class Punishes(Entries[P]):
         self.counter, self._deferred = 0, ()
         self.begin(self._make(self._index, frame, hitter, start_percent=percent, moves=[]))
 
+    def close(self, **values: Any) -> P:
+        """Close the open entry with these values, and return it."""
+        self.counter = 0
+        return super().close(**values)
+
     def hit(self, move: Move, *, begins: bool, counts_all: bool) -> float:
         """Add a hit, as a new move if one `begins`, and otherwise to the last one.
 
