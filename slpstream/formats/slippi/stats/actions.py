@@ -28,25 +28,15 @@ from slpstream.formats.slippi.commands import LEDGE_CATCH
 from slpstream.formats.slippi.computer import Computer
 from slpstream.formats.slippi.names import landing_lag_frames
 from slpstream.formats.slippi.stats.schema import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
-from slpstream.formats.slippi.stats.states import (
-    AIR_DODGE,
-    DASH,
-    DASH_ATTACK,
-    DASH_GRAB,
-    FALL,
-    FIRST_CHARACTER_STATE,
-    FIRST_LANDING,
-    FLAGS,
-    GRAB,
-    JUMPS,
-    KNEE_BEND,
-    LANDING,
-    LANDING_SPECIAL,
-    LAST_GRAB,
-    TEETER,
-    TURN,
-)
+from slpstream.formats.slippi.stats.states import FIRST_CHARACTER_STATE, FIRST_LANDING, FLAGS, GRAB, LANDING
 
+DASH, TURN = 0x14, 0x12
+KNEE_BEND, JUMPS = 0x18, range(0x19, 0x23)
+FALL, TEETER = 0x1D, 0xF5
+LANDING_SPECIAL = 0x2B
+DASH_ATTACK = 0x32
+DASH_GRAB, LAST_GRAB = 0xD6, 0xDE
+AIR_DODGE = 0xEC
 WAVEDASH_WINDOW_FRAMES = 15
 WAVELAND_JUMP_FRAMES = 5
 WAVELAND_HEIGHT = 0.1
@@ -120,10 +110,7 @@ class Actions(Computer):
         """The frame in which a waiting L-cancel has failed, or `None` if no L-cancel is waiting."""
 
     def begin(self, frame: int, post: Any, prev: Any, opponents: Iterable[Any], emit: Emit) -> None:
-        """Count an action that begins.
-
-        To find out the direction of a tech, we need the Post-Frame Updates of the `opponents`.
-        """
+        """Count an action that begins. The Post-Frame Updates of the `opponents` tell the direction of a tech."""
         state = post.action_state_id
         runs = self._runs
         last = prev.action_state_id if runs else None

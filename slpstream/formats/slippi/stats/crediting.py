@@ -47,10 +47,7 @@ def hit(game: GameState, player: Player, damage: float, flags: int) -> None:
 
 
 def hit_without_stun(game: GameState, player: Player, damage: float) -> None:
-    """Credit damage to a player that isn't in hitstun.
-
-    This can be the first hit of a throw, a laser or a phantom hit.
-    """
+    """Credit damage to a player that isn't in hitstun: the first hit of a throw, a laser or a phantom hit."""
     thrown = player.post.action_state_id in THROWN
     hitter = _thrower(game, player) if thrown else _unseen_hitter(game, player, damage)
     if hitter is None:
@@ -62,10 +59,7 @@ def hit_without_stun(game: GameState, player: Player, damage: float) -> None:
 
 
 def _thrower(game: GameState, player: Player) -> Player | None:
-    """Return the nearest player that is throwing.
-
-    If there are two players, this is the other one, whose throw might just have ended.
-    """
+    """Return the nearest player that is throwing, or in a pair the other one, whose throw might just have ended."""
     others = [other for other in game.others[player.index] if other.post is not None]
     if not game.is_pair:
         others = [other for other in others if other.post.action_state_id in THROWING]
@@ -179,7 +173,5 @@ def _credit_kill(game: GameState, conversion: Conversion) -> None:
 
 
 def is_magnifying_glass(damage: float) -> bool:
-    """Whether damage without hitstun comes from the magnifying glass, which is the case if it is 1 % (within the
-    precision of a replay).
-    """
+    """Whether damage without hitstun comes from the magnifying glass: it is 1 %, within the precision of a replay."""
     return abs(damage - 1.0) < 1e-4

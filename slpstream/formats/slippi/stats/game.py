@@ -26,7 +26,7 @@ from slpstream.formats.slippi.stats.overall import overall, ratio
 from slpstream.formats.slippi.stats.packed_frames import PackedFrames
 from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES, with_opening_types
-from slpstream.formats.slippi.stats.schema import Extra, InputCounts, PlayerExtra, Stats, entry_count
+from slpstream.formats.slippi.stats.schema import Extra, InputCounts, PlayerExtra, Stats
 from slpstream.formats.slippi.stats.stadium import (
     MAJOR_SCENE_HOME_RUN,
     MAJOR_SCENE_TARGET_TEST,
@@ -43,7 +43,8 @@ STATS_FRAMES = 60
 STATS_PHASE = (FIRST_FRAME - 1) % STATS_FRAMES
 """A `stats` message after every final frame n with n % 60 == 56, or less often in a very long game."""
 STATS_ENTRIES = 500
-"""A game with at least twice as many entries in its lists has a `stats` message every (entries // 500) * 60 frames.
+"""A game with at least twice as many stocks, conversions, combos and moves has a `stats` message every
+(entries // 500) * 60 frames.
 
 Each message has the whole lists. At a fixed interval, the messages of a game would grow with the square of its length,
 to 700 MB for 33 minutes with a conversion each second. The real games of the tests have at most 320 entries.
@@ -63,7 +64,7 @@ class SlippiStats(Computer):
         self.game = GameState(settings, compat=compat, crew=crew)
         self._gate = slippi_js.FrameGate(settings) if compat else None
         self._unsupported = compat and not self.game.is_pair
-        self._frames = PackedFrames(bytes(self.game.by_index), self.game.edge)
+        self._frames = PackedFrames()
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
         self._stats_due = FIRST_FRAME if updates else float("inf")
         self._end: GameEnd | None = None
@@ -147,12 +148,13 @@ class SlippiStats(Computer):
             return []
         number, game = frame.number, self.game
         if frame.revision:
-            run = game.interruptions.count_rollback(number, frame.revision)
-            game.emit("rollback", sent=frame.revision + 1, frames=run)
+            game.count_rollback(number, frame.revision)
         out: list[Event] = game.take_events(number, end_offset) if game.pending else []
         if number % STATS_FRAMES == STATS_PHASE and number >= self._stats_due:
             stats = self.stats()
-            self._stats_due = number + STATS_FRAMES * max(1, entry_count(stats) // STATS_ENTRIES)
+            moves = [punish.moves for punish in chain(stats.conversions, stats.combos)]
+            entries = len(stats.stocks) + len(moves) + sum(map(len, moves))
+            self._stats_due = number + STATS_FRAMES * max(1, entries // STATS_ENTRIES)
             out.append(StatsUpdate(end_offset, number, stats))
         return out
 
@@ -169,15 +171,9 @@ class SlippiStats(Computer):
             self._targets.update(number, () if items is UNSET else items, FIRST_FRAME + game.timer_start)
         if self._unsupported:
             return
-        scene_counter, pres, posts = frames.read(frame)
-        interruptions = game.interruptions
-        if scene_counter is not UNSET and scene_counter == interruptions.expected:
-            interruptions.expected = scene_counter + 1
-        elif scene_counter is not UNSET:
-            paused_frames = interruptions.count_pause(scene_counter)
-            if paused_frames:
-                game.emit("game_paused", frames=paused_frames)
-
+        scene_counter, pres, posts = frames.read(frame, game)
+        if scene_counter is not UNSET:
+            game.take_scene_counter(scene_counter)
         players: list[Player] = []
         changed: list[Player] = []
         for player in game.players:
@@ -251,7 +247,7 @@ class SlippiStats(Computer):
             frames.begin(game, players)
 
     def _extra(self, last: int) -> Extra:
-        game, interruptions = self.game, self.game.interruptions
+        game = self.game
         players = [self._player_extra(player, last) for player in game.players]
         for player, score in zip(players, [] if game.falls is None else game.falls.scores(), strict=False):
             player.falls, player.kos, player.score = score.falls, score.kos, score.score
@@ -260,9 +256,9 @@ class SlippiStats(Computer):
             timer=timer_text(self.settings, last - game.timer_start),
             players=players,
             first_blood=UNSET if game.first_blood is None else game.first_blood,
-            rollbacks=interruptions.rollbacks if interruptions.rollbacks.frames else UNSET,
-            pauses=interruptions.pauses,
-            paused_frames=interruptions.paused_frames,
+            rollbacks=game.rollbacks if game.rollbacks.frames else UNSET,
+            pauses=game.pauses,
+            paused_frames=game.paused_frames,
         )
 
     def _player_extra(self, player: Player, last: int) -> PlayerExtra:

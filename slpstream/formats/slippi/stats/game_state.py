@@ -12,10 +12,9 @@ from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stats.actions import Actions
 from slpstream.formats.slippi.stats.hits import Hits
 from slpstream.formats.slippi.stats.inputs import Inputs
-from slpstream.formats.slippi.stats.pauses import Interruptions
 from slpstream.formats.slippi.stats.positions import Positions
 from slpstream.formats.slippi.stats.punishes import Entries, Punishes
-from slpstream.formats.slippi.stats.schema import Combo, Conversion, FirstBlood, Stock
+from slpstream.formats.slippi.stats.schema import Combo, Conversion, FirstBlood, Rollbacks, Stock
 from slpstream.model.events import Event, GameEvent
 
 PAIR = 2
@@ -91,7 +90,12 @@ class GameState(Computer):
         self.first_number: int | None = None
         self.timer_start = 0
         """The frame in which the timer starts; for slippi-js always 0."""
-        self.interruptions = Interruptions()
+        self.pauses = self.paused_frames = 0
+        self.expected_counter: int | None = None
+        """The `scene_frame_counter` of the next frame if there is no pause."""
+        self.rollbacks = Rollbacks(0, 0, 0)
+        self._rollback_run = 0
+        self._rollback_number: int | None = None
         self.any_hit = False
         self.first_blood: FirstBlood | None = None
         self.ended: list[Conversion] = []
@@ -101,10 +105,7 @@ class GameState(Computer):
         self._link()
 
     def copy(self) -> Self:
-        """Return a copy that is independent from then on.
-
-        This is cheap, because both share the entries of the lists.
-        """
+        """Return a copy that is independent from then on, and shares the entries of the lists."""
         twin = super().copy()
         twin.players = [player.copy() for player in self.players]
         twin._link()
@@ -128,6 +129,26 @@ class GameState(Computer):
     def emit(self, kind: str, **values: Any) -> None:
         """Add an event of the current frame."""
         self.pending.append((kind, values))
+
+    def take_scene_counter(self, counter: int) -> None:
+        """Take the `scene_frame_counter` of a Frame Start (since 3.10), which tells us about pauses.
+
+        It keeps counting during a pause, so in the first frame after it, it jumps by the length of the pause.
+        """
+        if self.expected_counter is not None and counter > self.expected_counter:
+            paused_frames = counter - self.expected_counter
+            self.pauses += 1
+            self.paused_frames += paused_frames
+            self.emit("game_paused", frames=paused_frames)
+        self.expected_counter = counter + 1
+
+    def count_rollback(self, number: int, revision: int) -> None:
+        """Count a final frame that was sent several times, so that its `revision` is above 0."""
+        self._rollback_run = self._rollback_run + 1 if self._rollback_number == number - 1 else 1
+        self._rollback_number = number
+        known, run = self.rollbacks, self._rollback_run
+        self.rollbacks = Rollbacks(known.frames + 1, known.sendings + revision + 1, max(known.longest, run))
+        self.emit("rollback", sent=revision + 1, frames=run)
 
     def take_events(self, number: int, end_offset: int) -> list[Event]:
         """Return the events of a frame, in order, and forget them."""

@@ -103,9 +103,7 @@ def _per_minute(count: int | UnsetType, minutes: float) -> Ratio:
 
 
 def _beneficial(mine: list[Conversion], theirs: list[Conversion]) -> int:
-    """Return how many trades were good for a player, because only the own conversion killed, or because it did more
-    damage.
-    """
+    """Return how many trades were good for a player: only the own conversion killed, or it did more damage."""
     count = 0
     for my, their in zip(mine, theirs, strict=False):
         more = my.current_percent - my.start_percent > their.current_percent - their.start_percent

@@ -6,8 +6,8 @@ computers need.
 Most frames of a game are also quiet: in these, nothing begins, ends or hits, and no event is due. Only the compiled
 kernel finds them. In a quiet frame, all players stay in their actions, with the same percent and stocks, and on the
 same side of the bounds of the stage. So whatever a computer counts in such a frame, it also counts in all quiet frames
-that follow, except for inputs and stage control, which the kernel counts. This is why the computers don't have to see
-each of these frames: they add them up when the next frame isn't quiet, or when someone needs their results.
+that follow, except for inputs and stage control, which the kernel counts. This is why the computers only add these
+frames up, when the next one isn't quiet, or when someone needs their results.
 """
 
 from __future__ import annotations
@@ -68,10 +68,7 @@ class _Post(msgspec.Struct, gc=False):
 class PackedFrames(Computer):
     """Reads the frames of one game, which must be in order, and adds up the quiet ones."""
 
-    def __init__(self, players: bytes, edge: float) -> None:
-        """`players` are the player indices, and `edge` is the x of the right ledge."""
-        self._player_indices = players
-        self._edge = edge
+    def __init__(self) -> None:
         self.watched: WholeFrames | None = None
         """What there is to know about the frames that can be quiet; `None` if the next one can't."""
         self.watch: Any = None
@@ -88,9 +85,9 @@ class PackedFrames(Computer):
 
     def copy(self) -> Self:
         """Return one for the next frame. There must not be quiet frames that weren't added up."""
-        return type(self)(self._player_indices, self._edge)
+        return type(self)()
 
-    def read(self, frame: Frame) -> tuple[Any, Mapping[int, Any], Mapping[int, Any]]:
+    def read(self, frame: Frame, game: GameState) -> tuple[Any, Mapping[int, Any], Mapping[int, Any]]:
         """Return the `scene_frame_counter` of a frame, and its Pre-Frame and Post-Frame Updates by player index.
 
         If the frame is packed, these have only the fields we need, and Pre-Frame Updates are left out whose fields are
@@ -104,18 +101,18 @@ class PackedFrames(Computer):
             posts = {index: player.post for index, player in players.items() if player.post is not UNSET}
             return UNSET if start is UNSET else start.scene_frame_counter, pres, posts
         if content.events is not self._events:
-            self._prepare(content.events)
+            self._prepare(content.events, game)
         data = content.data
         pres, self._before = self._read_pre(data, self._before), data
         return self._read_counter(data).get(0, UNSET), pres, self._read_post(data)
 
-    def _prepare(self, events: WholeFrames) -> None:
+    def _prepare(self, events: WholeFrames, game: GameState) -> None:
         """Get ready to read frames of a game with these events."""
         self._events, self._before = events, None
         self._read_counter = events.fields(FRAME_START, ("scene_frame_counter",), int)
         self._read_pre = events.fields(PRE_FRAME, Pre.__struct_fields__, Pre)
         self._read_post = events.fields(POST_FRAME, _Post.__struct_fields__, _Post)
-        self.watch = events.watch(self._player_indices, _WATCHED, (self._edge, *_NUMBERS))
+        self.watch = events.watch(bytes(game.by_index), _WATCHED, (game.edge, *_NUMBERS))
 
     def begin(self, game: GameState, players: list[Player]) -> None:
         """Watch for quiet frames after the last one. `players` are the ones in it.
@@ -169,8 +166,8 @@ class PackedFrames(Computer):
         if not frames:
             return
         game.number += frames
-        if game.interruptions.expected is not None:
-            game.interruptions.expected += frames
+        if game.expected_counter is not None:
+            game.expected_counter += frames
         for index, number, *counts in inputs:
             game.by_index[index].inputs.add(number - game.timer_start, *counts)
         for index, pre in self._read_pre(last, self._before).items():

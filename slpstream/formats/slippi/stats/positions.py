@@ -37,10 +37,9 @@ class Positions(Computer):
         self.is_off_stage = False
 
     def update(self, post: Any, flags: int, *, outside: bool, punished: bool) -> None:
-        """Take a frame.
+        """Take a frame in which the player is or isn't `outside`, which is beyond a ledge or below the stage.
 
-        `outside` is whether the player is beyond a ledge or below the stage. Set `punished` if there's an open
-        conversion on the player.
+        Set `punished` if there's an open conversion on the player.
         """
         self.is_off_stage = outside and not flags & (DYING | LEDGE) and post.is_airborne is True
         if self.is_off_stage:

@@ -87,10 +87,7 @@ class Punishes(Entries[P]):
         self._deferred: tuple[_Deferred, ...] = ()
 
     def start(self, frame: int, percent: float, hitter: int | UnsetType) -> None:
-        """Open an entry.
-
-        `percent` is the one of the frame before, and `hitter` is the player index of the hitter if we know it.
-        """
+        """Open an entry, given the percent in the frame before, and the player index of the hitter if we know it."""
         self.counter, self._deferred = 0, ()
         self.begin(self._make(self._index, frame, hitter, start_percent=percent, moves=[]))
 

@@ -286,9 +286,3 @@ class Stats(StatsStruct):
     overall: list[Overall]
     extra: Any = UNSET
     """An `Extra`; absent with `compat`."""
-
-
-def entry_count(stats: Stats) -> int:
-    """Return how many entries there are in the lists that grow with the game. This includes the moves."""
-    punishes: list[Punish] = [*stats.conversions, *stats.combos]
-    return len(stats.stocks) + sum([1 + len(punish.moves) for punish in punishes])

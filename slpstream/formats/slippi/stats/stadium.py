@@ -86,9 +86,5 @@ def home_run(x: float, language: int | UnsetType) -> HomeRun:
         return HomeRun(0, units)
     if units == "meters":
         return HomeRun(max(0.0, 10 * math.floor(x - _START * _METRES_SCALE) / 100), units)
-    feet = _float32(10 * math.floor(x - _START * _FEET_SCALE)) / _FEET_UNIT
-    return HomeRun(max(0.0, math.floor(feet * 10) / 10), units)
-
-
-def _float32(value: float) -> float:
-    return struct.unpack("f", struct.pack("f", value))[0]  # type: ignore[no-any-return]
+    (scaled,) = struct.unpack("f", struct.pack("f", 10 * math.floor(x - _START * _FEET_SCALE)))  # with 32 bits
+    return HomeRun(max(0.0, math.floor(scaled / _FEET_UNIT * 10) / 10), units)

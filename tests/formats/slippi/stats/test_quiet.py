@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.stats import SlippiStats
+from slpstream.formats.slippi.stats.actions import AIR_DODGE, FALL
 from slpstream.formats.slippi.stats.game_state import GameState
 from slpstream.formats.slippi.stats.packed_frames import PackedFrames
-from slpstream.formats.slippi.stats.states import AIR_DODGE, FALL, FIRST_LANDING, GRAB
+from slpstream.formats.slippi.stats.states import FIRST_LANDING, GRAB
 from slpstream.model.events import Event, Frame, GameEnd
 from tests.formats.slippi.pure import without_kernel
 from tests.formats.slippi.stats.games import POST, PRE, SHORT, Game, events_in, game, game_of, run
