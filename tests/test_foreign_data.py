@@ -54,7 +54,7 @@ OWN: Mapping[str, str] = {
     "formats/name_tables.py": _SHIPPED,
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/packed_frame.py": "a frame that was encoded the line before",
-    "formats/slippi/metadata.py": "UBJSON whose depth and counts a scan has bounded before",
+    "formats/slippi/metadata.py": "single UBJSON values of a fixed width, whose bytes have been counted before",
     "game/dolphin_queue.py": "a path, to see whether it is UTF-8",
     "parts/find/queries/vocabulary.py": _SHIPPED,
     "game/station_state.py": _LOG,

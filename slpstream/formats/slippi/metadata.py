@@ -1,9 +1,9 @@
-"""The metadata element. We first scan it to find its end and to refuse hostile input, and then let py-ubjson decode it.
+"""The metadata element. We walk over its tokens, with limits that are far above all real metadata, and keep the
+position between calls, so metadata that arrives byte by byte doesn't take longer.
 
-We need the scan because py-ubjson trusts the counts and types in its input. With just nine bytes, you can make it ask
-for a gigabyte, and a `$Z` container can abort the interpreter. So we walk over the bytes first, without recursion, and
-with limits that are far above all real metadata. The library only gets to see those bytes that have passed. If metadata
-arrives byte by byte, this doesn't take longer, because the scan keeps its position between calls.
+Only numbers and constants are decoded by py-ubjson. It doesn't get the whole element, because it trusts the counts and
+types in its input: with just nine bytes, you can make it ask for a gigabyte, and a `$Z` container can abort the
+interpreter.
 """
 
 from __future__ import annotations
@@ -50,105 +50,83 @@ class MetadataDecoder:
         self._start = start
         self._position = 0
         self._items = 0
-        self._closers: list[int] = []
-        self._key_next = False
-        self._texts: list[tuple[int, int, int]] = []
-        """The texts so far: where the length of each begins (or its type, if it is a single character), where its bytes
-        begin, and where they end."""
+        self._found: list[dict[str, Any]] = []
+        """Contains the object as soon as it is open."""
+        self._open: list[Any] = [self._found]
+        """The containers that are open, from the outermost to the innermost."""
+        self._key: str | None = None
+        """The key of the next value. In an object, this is `None` if a key comes next."""
+        self._bad_text: int | None = None
 
     def advance(self, data: bytes) -> Decoded | None:
         """Return the object, or `None` if some of its bytes are still missing.
 
         `data` must contain the object from its first byte on. Some things are never written by a game, such as typed
-        containers, unknown type markers, and objects beyond the limits. If we find one of these, or something that
-        py-ubjson doesn't accept, this raises `FieldError`.
+        containers, unknown type markers, and objects beyond the limits. If we find one of these, this raises
+        `FieldError`.
         """
-        while True:
-            step = self._token(data)
-            if step is None:
-                return None
-            self._position += step
+        while (width := self._token(data)) is not None:
+            self._position += width
             if self._position > MAX_BYTES:
                 raise self._too_long()
-            if not self._closers:
-                return self._decode(data[: self._position])
-
-    def _decode(self, data: bytes) -> Decoded:
-        """Decode the bytes of the object."""
-        try:
-            readable, bad_text = self._with_readable_texts(data)
-            value = ubjson.loadb(readable, object_pairs_hook=dict)
-        except (ubjson.DecoderException, ValueError) as error:
-            raise FieldError(f"metadata cannot be read: {error}", offset=self._start) from error
-        return Decoded(_finite(value), len(data), bad_text)
-
-    def _with_readable_texts(self, data: bytes) -> tuple[bytes, int | None]:
-        """Replace all bytes that aren't UTF-8 by U+FFFD. Returns the object, and where the first of these bytes are.
-
-        We do this because games have written names like that, and it would be a pity to lose all other metadata because
-        of one of them.
-        """
-        parts, past = [], 0
-        bad_text: int | None = None
-        for length_at, at, end in self._texts:
-            raw = data[at:end]
-            try:
-                raw.decode()
-            except UnicodeDecodeError as error:
-                bad_text = at + error.start if bad_text is None else bad_text
-                text = raw.decode(errors="replace").encode()
-                type_ = b"S" if data[length_at] == _CHARACTER else b""
-                parts += [data[past:length_at], type_, _encode_int(len(text)), text]
-                past = end
-        return b"".join([*parts, data[past:]]) if parts else data, bad_text
+            if len(self._open) == 1:
+                return Decoded(self._found[0], self._position, self._bad_text)
+        return None
 
     def _token(self, data: bytes) -> int | None:
-        """Note the token at the current position and return its length, or `None` if it is incomplete."""
-        at = self._position
+        """Take the token at the current position and return its length, or `None` if it is incomplete."""
+        at, inner = self._position, self._open[-1]
         if at >= len(data):
             return None
         code = data[at]
-        if not self._closers and code != _OBJECT:
+        if inner is self._found and code != _OBJECT:
             raise self._refuse("metadata is not an object")
-        if self._closers and code == self._closers[-1] and (code != _OBJECT_END or self._key_next):
-            self._closers.pop()
-            self._value_taken()
+        key_next = type(inner) is dict and self._key is None
+        if (code == _OBJECT_END and key_next) or (code == _ARRAY_END and type(inner) is list):
+            self._open.pop()
+            self._count_value()
             return 1
-        if self._key_next:
-            width = self._counted(data, at)
-            if width is not None:
-                self._key_next = False
+        read = self._text(data, at) if key_next else self._value(data, at)
+        if read is None:
+            return None
+        value, width = read
+        if key_next:
+            self._key = value
             return width
-        if code in _FIXED_WIDTHS:
-            width = 1 + _FIXED_WIDTHS[code]
-            if at + width > len(data):
-                return None
-            if code == _CHARACTER:
-                self._texts.append((at, at + 1, at + width))
-            self._value_taken()
-            return width
-        if code == _STRING:
-            width = self._counted(data, at + 1)
-            if width is None:
-                return None
-            self._value_taken()
-            return 1 + width
+        if type(inner) is dict:
+            inner[self._key], self._key = value, None
+        else:
+            inner.append(value)
+        if isinstance(value, dict | list):
+            self._open.append(value)
+        else:
+            self._count_value()
+        return width
+
+    def _value(self, data: bytes, at: int) -> tuple[Any, int] | None:
+        """Return the value at `at` and how many bytes it takes, or `None` if they are incomplete. A container is empty,
+        because only its first byte is taken.
+        """
+        code = data[at]
         if code in (_OBJECT, _ARRAY):
-            if len(self._closers) == MAX_DEPTH:
+            if len(self._open) > MAX_DEPTH:
                 raise self._refuse(f"metadata is deeper than {MAX_DEPTH}")
-            self._closers.append(_OBJECT_END if code == _OBJECT else _ARRAY_END)
-            self._key_next = code == _OBJECT
-            return 1
-        raise self._refuse(f"metadata has the marker {code:#04x}, which is not accepted")
+            return ({} if code == _OBJECT else []), 1
+        if code == _STRING:
+            text = self._text(data, at + 1)
+            return None if text is None else (text[0], 1 + text[1])
+        if code not in _FIXED_WIDTHS:
+            raise self._refuse(f"metadata has the marker {code:#04x}, which is not accepted")
+        end = at + 1 + _FIXED_WIDTHS[code]
+        if end > len(data):
+            return None
+        if code == _CHARACTER:
+            return self._readable(data, at + 1, end), end - at
+        value = ubjson.loadb(data[at:end])
+        return None if isinstance(value, float) and not math.isfinite(value) else value, end - at
 
-    def _value_taken(self) -> None:
-        self._items += 1
-        if self._items > MAX_ITEMS:
-            raise self._refuse(f"metadata has more than {MAX_ITEMS} values")
-        self._key_next = bool(self._closers) and self._closers[-1] == _OBJECT_END
-
-    def _counted(self, data: bytes, at: int) -> int | None:
-        """Return how many bytes the length field at `at` and the text after it take, or `None` if they are
+    def _text(self, data: bytes, at: int) -> tuple[str, int] | None:
+        """Return the text whose length field is at `at`, and how many bytes both take, or `None` if they are
         incomplete.
         """
         if at >= len(data):
@@ -156,18 +134,30 @@ class MetadataDecoder:
         width = _LENGTHS.get(data[at])
         if width is None:
             raise self._refuse(f"metadata has the length type {data[at]:#04x}, which is not accepted")
-        if at + 1 + width > len(data):
+        start = at + 1 + width
+        if start > len(data):
             return None
-        count = int.from_bytes(data[at + 1 : at + 1 + width], "big", signed=data[at] != ord("U"))
+        count = int.from_bytes(data[at + 1 : start], "big", signed=data[at] != ord("U"))
         if not 0 <= count <= MAX_BYTES:
             raise self._refuse(f"metadata has a text of {count} bytes")
-        total = 1 + width + count
-        if at + total > MAX_BYTES:  # checked before the text is complete, so the result does not depend on the reads
+        end = start + count
+        if end > MAX_BYTES:  # checked before the text is complete, so the result does not depend on the reads
             raise self._too_long()
-        if at + total > len(data):
-            return None
-        self._texts.append((at, at + 1 + width, at + total))
-        return total
+        return None if end > len(data) else (self._readable(data, start, end), end - at)
+
+    def _readable(self, data: bytes, start: int, end: int) -> str:
+        """Return a text with U+FFFD for all bytes that aren't UTF-8. Games have written names like that."""
+        try:
+            return data[start:end].decode()
+        except UnicodeDecodeError as error:
+            if self._bad_text is None:
+                self._bad_text = start + error.start
+            return data[start:end].decode(errors="replace")
+
+    def _count_value(self) -> None:
+        self._items += 1
+        if self._items > MAX_ITEMS:
+            raise self._refuse(f"metadata has more than {MAX_ITEMS} values")
 
     def _too_long(self) -> FieldError:
         return self._refuse(f"metadata is longer than {MAX_BYTES} bytes")
@@ -210,17 +200,5 @@ def encode(value: Any) -> bytes:
 
 def _encode_text(text: str) -> bytes:
     raw = text.encode()
-    return _encode_int(len(raw)) + raw
-
-
-def _encode_int(value: int) -> bytes:
-    return b"U" + bytes([value]) if value < 256 else b"l" + value.to_bytes(4, "big")
-
-
-def _finite(value: Any) -> Any:
-    """Replace all numbers that aren't finite by null, which is their only form in JSON."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    length = b"U" + bytes([len(raw)]) if len(raw) < 256 else b"l" + len(raw).to_bytes(4, "big")
+    return length + raw
