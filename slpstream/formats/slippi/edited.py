@@ -63,10 +63,7 @@ def _raw_end(data: bytes, frames_at: int, widths: Sequence[int]) -> int:
     if container.HEADER_BYTES < said <= len(data):
         return said
     end = frames_at
-    for command, _, event_end in walk_events(data, frames_at, len(data), widths):
-        if data.startswith(metadata.MARKER, end) and not widths[metadata.MARKER[0]]:
-            break
-        end = event_end
+    for command, _, end in walk_events(data, frames_at, len(data), widths):
         if command == GAME_END.command and data[end : end + 1] != bytes([GAME_END.command]):
             break
     return end

@@ -81,19 +81,19 @@ def _length_bytes(type_: int, second_word: int) -> int | None:
     return _FIXED_BYTES.get(type_)
 
 
-def fingerprint(codes: Iterable[GeckoCode]) -> str:
-    """Return a hash over the type, address and length of each code. It has 32 hex digits."""
-    digest = hashlib.sha256(b"".join(_FINGERPRINTED.pack(*code) for code in codes))
-    return digest.hexdigest()[:_FINGERPRINT_DIGITS]
-
-
 def code_list(data: bytes) -> CodeList:
-    """Convert a list to a form that is the same for all formats. Raises `FieldError` if the list is damaged."""
+    """Convert a list to a form that is the same for all formats. Raises `FieldError` if the list is damaged.
+
+    A known set is on if all of its addresses are in the list. In each family, the last one in the table wins.
+    """
     codes = walk(data)
+    digest = hashlib.sha256(b"".join(_FINGERPRINTED.pack(*code) for code in codes))
+    addresses = {code.address for code in codes}
+    sets = {each.family: each for each, needed in _sets() if needed <= addresses}
     return CodeList(
-        fingerprint=fingerprint(codes),
+        fingerprint=digest.hexdigest()[:_FINGERPRINT_DIGITS],
         count=len(codes),
-        sets=known_sets(codes),
+        sets=list(sets.values()),
         codes=[Code(type=f"{code.type:02X}", address=f"{code.address:08X}", bytes=code.length_bytes) for code in codes],
     )
 
@@ -109,12 +109,6 @@ def _sets() -> Sequence[tuple[CodeSet, frozenset[int]]]:
 
 families = names_by_text(FOLDER, "code_sets", "families")
 """Names of the families of known sets, by key."""
-
-
-def known_sets(codes: Iterable[GeckoCode]) -> list[CodeSet]:
-    """Return the known sets for which all addresses are in the list. In each family, the last one in the table wins."""
-    addresses = {code.address for code in codes}
-    return list({each.family: each for each, needed in _sets() if needed <= addresses}.values())
 
 
 def read_code_list(chunks: Iterable[bytes]) -> CodeList | None:

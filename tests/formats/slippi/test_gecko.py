@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from slpstream.api import open_replay
 from slpstream.formats.name_tables import read_table
 from slpstream.formats.slippi import gecko
-from slpstream.formats.slippi.gecko import fingerprint, known_sets, read_code_list, walk
+from slpstream.formats.slippi.gecko import code_list, read_code_list, walk
 from slpstream.formats.slippi.names import FOLDER
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import FieldError, FormatError
@@ -68,24 +68,24 @@ def test_damaged_list(data: bytes, what: str) -> None:
 
 def test_longest_list() -> None:
     data = code(0x80001234) * 4096
-    assert gecko.code_list(data).count == 4096
+    assert code_list(data).count == 4096
     with pytest.raises(FieldError, match="more than 4096 codes"):
         read_code_list([with_list(data + code(0x80001234))])
 
 
 def test_fingerprint_ignores_the_bodies() -> None:
     addresses = [0x800C9A44, 0x800998A4]
-    assert fingerprint(walk(hooks(addresses))) == fingerprint(walk(hooks(addresses, value=7)))
-    assert fingerprint(walk(hooks(addresses))) != fingerprint(walk(hooks(addresses[::-1])))
-    assert fingerprint(walk(hooks(addresses))) != fingerprint(walk(hooks(addresses[:1])))
+    assert code_list(hooks(addresses)).fingerprint == code_list(hooks(addresses, value=7)).fingerprint
+    assert code_list(hooks(addresses)).fingerprint != code_list(hooks(addresses[::-1])).fingerprint
+    assert code_list(hooks(addresses)).fingerprint != code_list(hooks(addresses[:1])).fingerprint
 
 
 def test_set_is_on_when_all_its_addresses_are_there() -> None:
     ucf = [0x800C9A44, 0x800998A4, 0x800908F4]
     later = [*ucf, 0x800D65EC, 0x8006B460, 0x8008E54C, 0x8009A0B8, 0x80093294]
-    assert [each.name for each in known_sets(walk(hooks(ucf[:2])))] == []
-    assert [each.name for each in known_sets(walk(hooks(ucf)))] == ["UCF 0.8"]
-    assert [each.name for each in known_sets(walk(hooks(reversed(later))))] == ["UCF 0.84"]
+    assert [each.name for each in code_list(hooks(ucf[:2])).sets] == []
+    assert [each.name for each in code_list(hooks(ucf)).sets] == ["UCF 0.8"]
+    assert [each.name for each in code_list(hooks(reversed(later))).sets] == ["UCF 0.84"]
 
 
 def test_each_known_set_has_a_family_and_addresses() -> None:
@@ -97,7 +97,7 @@ def test_each_known_set_has_a_family_and_addresses() -> None:
 
 def test_list_is_found_however_the_file_is_split() -> None:
     data = with_list(LIST * 40)
-    expected = gecko.code_list(LIST * 40)
+    expected = code_list(LIST * 40)
     assert expected.count == 160
     assert read_code_list([data]) == expected
     assert read_code_list(data[i : i + 1] for i in range(len(data))) == expected
