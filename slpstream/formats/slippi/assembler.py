@@ -33,6 +33,8 @@ from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
+from msgspec import UNSET
+
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry
@@ -102,11 +104,8 @@ class Assembler:
         self.players = frozenset(players)
         self._open: FrameEntry | None = None
         """The frame whose events are being read; `None` between frames."""
-        # Only without bookends:
         self._expected: set[Character] = {(index, False) for index in self.players}
-        """The characters of the last sending, those that came too late included."""
-        self._updated: set[Character] = set()
-        """The characters that have their Post-Frame Update in the open sending."""
+        """The characters of the last sending, those that came too late included. Only used without bookends."""
         self._completed: int | None = None
         """The frame that was complete last."""
         self._numbers = FrameNumbers()
@@ -125,7 +124,7 @@ class Assembler:
         self._newest_gone: Mapping[int, Any] = {}
         """Like `_gone`, but up to the newest sending. Replaced, never changed."""
         self._characters: FrameParts | None = None
-        """The characters in the last sending, or `None` if the kernel can't take the next one."""
+        """The characters in the last sending, or `None` if the kernel can't take the next event."""
         self._whole_frames = whole_frames(widths)
         self._finder = self._new_finder()
         self.noted = -math.inf
@@ -139,7 +138,7 @@ class Assembler:
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin._open = copy.deepcopy(self._open)
-        twin._expected, twin._updated = set(self._expected), set(self._updated)
+        twin._expected = set(self._expected)
         twin._numbers = self._numbers.copy()
         twin._pending = dict(self._pending)
         twin._again = list(self._again)
@@ -160,7 +159,7 @@ class Assembler:
         """
         self._expected = set()
         self._characters = None
-        self._numbers.place_after(frames.first, repeated=frames.repeated)
+        self._numbers = FrameNumbers(frames.first, repeated=frames.repeated)
         self._last = frames.last
         self._gone = self._newest_gone = frames.gone
 
@@ -172,10 +171,11 @@ class Assembler:
         """
         frame = self._open
         if frame is None:
-            if self._completed == event.frame and self._is_late(command, event, end, out):
+            if not self._bookends and event.frame == self._completed and self._is_late(command, event, end, out):
                 return
             if command == BOOKEND:
-                self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end, out)
+                message = f"Frame Bookend {event.frame} without a frame"
+                self._diagnostics.report(out, "empty_frame", message, end)
             frame = self._begin(event.frame, end, out)
         elif (
             event.frame != frame.frame
@@ -188,12 +188,11 @@ class Assembler:
             self._complete(event.frame, event.latest_finalized_frame, end, out)
         elif not frame.add(command, event):
             message = f"frame {frame.frame} has more than {MAX_REPEATED_EVENTS} items or stage events"
-            self._diagnose("crowded_frame", message, end, out)
+            self._diagnostics.report(out, "crowded_frame", message, end)
         elif command == POST and not self._bookends:
-            updated = self._updated
-            updated.add((event.player_index, event.is_follower))
-            if len(updated) == len(frame.players) + len(frame.followers) and self._expected <= updated:
-                self._completed, self._expected = frame.frame, updated
+            characters = [*frame.players.values(), *frame.followers.values()]
+            is_updated = all(character.post is not UNSET for character in characters)
+            if is_updated and self._expected <= _characters_of(frame):
                 self._close(frame, end, out)
                 self._finalize(frame.frame, end, out)
 
@@ -203,7 +202,7 @@ class Assembler:
         if command == START or (command == PRE and character in self._expected):
             return False
         message = f"an event of frame {event.frame} comes after the frame was complete"
-        self._diagnose("late_event", message, end, out)
+        self._diagnostics.report(out, "late_event", message, end)
         if character is not None:  # the next frame has to wait for it
             self._expected.add(character)
             self._characters = None
@@ -218,21 +217,20 @@ class Assembler:
                 self._limit_lag(end, out)
             else:
                 self._finalize(before.frame, end, out)
-        self._updated = set()
-        self._open = frame = FrameEntry(number)
-        return frame
+        self._open, self._characters = FrameEntry(number), None
+        return self._open
 
     def _close_at_next(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
         """Close a frame that is complete because the next one begins, or the game ends."""
         if self._bookends:
-            self._diagnose("frame_without_bookend", f"frame {frame.frame} has no Frame Bookend", end, out)
-        else:
-            self._expected = {(index, False) for index in frame.players} | {(index, True) for index in frame.followers}
+            message = f"frame {frame.frame} has no Frame Bookend"
+            self._diagnostics.report(out, "frame_without_bookend", message, end)
         self._close(frame, end, out)
 
     def _close(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
         """Append the open frame to `out`. If all of its characters are left out, this does nothing."""
-        self._open = self._characters = None
+        self._open = None
+        self._completed, self._expected = frame.frame, _characters_of(frame)
         has_characters = bool(frame.players or frame.followers)
         known = self.players
         if known and not (known.issuperset(frame.players) and known.issuperset(frame.followers)):
@@ -297,9 +295,8 @@ class Assembler:
     def _limit_lag(self, end: int, out: list[Event]) -> None:
         """If more than `MAX_LAG_FRAMES` are pending, make the oldest ones final."""
         if len(self._pending) > MAX_LAG_FRAMES:
-            self._diagnose(
-                "finality_lag", f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now", end, out
-            )
+            message = f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now"
+            self._diagnostics.report(out, "finality_lag", message, end)
             self._finalize(sorted(self._pending)[-MAX_LAG_FRAMES // 2], end, out)
 
     def _finalize(self, number: int, end: int, out: list[Event]) -> None:
@@ -344,7 +341,7 @@ class Assembler:
 
         This is the usual case, which takes one call of the kernel. `base` is the file offset of the buffer.
         """
-        if self._characters is None or self._finder is None or self._open is not None:
+        if self._characters is None:
             return start
         numbers = self._numbers
         start, numbers.next, self.through, newest, noted = self._finder.take(
@@ -354,8 +351,7 @@ class Assembler:
         if newest is not None:
             self._last = self._newest = newest
             self._gone = self._newest_gone
-            if not self._bookends:
-                self._completed = newest.number
+            self._completed = newest.number
             if noted is not None:
                 self.noted = noted
         return start
@@ -393,5 +389,6 @@ class Assembler:
             self._diagnostics.report(out, "final_frame_again", message, offset, end)
         self._again.clear()
 
-    def _diagnose(self, code: str, message: str, end: int, out: list[Event]) -> None:
-        self._diagnostics.report(out, code, message, end, end)
+
+def _characters_of(frame: FrameEntry) -> set[Character]:
+    return {(index, False) for index in frame.players} | {(index, True) for index in frame.followers}

@@ -19,12 +19,12 @@ class DiagnosticLimiter:
         self._counts: Counter[str] = Counter()
 
     def report(
-        self, out: list[Event], code: str, message: str, offset: int, end: int, severity: Severity = "warning"
+        self, out: list[Event], code: str, message: str, offset: int, end: int = 0, severity: Severity = "warning"
     ) -> None:
         """Append a diagnostic about the byte at the file offset `offset` to `out`. If its code has reached the limit,
         this does nothing.
 
-        `end` is the offset in the file up to which we needed the bytes to notice the problem.
+        `end` is the offset in the file up to which we needed the bytes to notice the problem, if that is further on.
         """
         self._counts[code] += 1
         if self._counts[code] == DIAGNOSTICS_PER_CODE:

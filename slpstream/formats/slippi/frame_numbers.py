@@ -23,21 +23,22 @@ MAX_PAGES = 1 << 12
 class FrameNumbers:
     """Gives each sending its revision. As long as the numbers come in order, this doesn't need any memory.
 
-    The revisions of all other numbers are in pages. A reader is copied every few hundred kilobytes of its file, and we
-    keep all copies. So pages are shared by all copies, and if one of them changes, we only copy this one.
+    All other numbers are counted in pages. A reader is copied every few hundred kilobytes of its file, and we keep all
+    copies. So pages are shared by all copies, and if one of them changes, we only copy this one.
     """
 
-    def __init__(self) -> None:
-        self.first: int | None = None
+    def __init__(self, first: int | None = None, *, repeated: bool = False) -> None:
+        """To continue after frames that were found in another way, pass the `first` of their numbers."""
+        self.first = first
         """The number of the first frame."""
-        self.repeated = False
+        self.repeated = repeated
         """Whether the first number came again `MAX_REPEATS` times before another number."""
-        self.next = 0
+        self.next = 0 if first is None else first + 1
         """The number after those that came in order from `first` on."""
         self._highest_elsewhere: int | None = None
         """The highest number that came again or out of order."""
         self._pages: dict[int, array[int]] = {}
-        """Arrays that are never changed, of the newest revisions plus 1, or 0 for numbers without one."""
+        """Arrays that are never changed, of how often each number was sent, or 0 if it only came in order."""
         self._stored = 0
         """The number of frame numbers in the pages."""
 
@@ -46,11 +47,6 @@ class FrameNumbers:
         twin = copy.copy(self)
         twin._pages = self._pages.copy()
         return twin
-
-    def place_after(self, first: int | None, *, repeated: bool) -> None:
-        """Continue after frames that were found in another way. `first` is the number of the first of them."""
-        self.first, self.repeated = first, repeated
-        self.next = 0 if first is None else first + 1
 
     @property
     def in_order(self) -> bool:
@@ -64,44 +60,39 @@ class FrameNumbers:
 
     def is_only_number(self, number: int) -> bool:
         """Whether this is the only frame number that the game has sent."""
-        others = self._stored - (self._stored_revision(number) is not None)
+        others = self._stored - (self._stored_count(number) > 0)
         return number == self.first and self.next == number + 1 and not others
 
     def revise(self, number: int, diagnostics: DiagnosticLimiter, end: int, out: list[Event]) -> int:
         """Take the number of a complete sending and return its revision, which is how many times the number came
         before.
         """
-        known = self._stored_revision(number) if self._stored else None
-        if number == self.next and self.first is not None and known is None:
-            self.next += 1
-            return 0
         if self.first is None:
-            self.first, self.next = number, number + 1
+            self.first = self.next = number
+        count = self._stored_count(number)
+        if number == self.next and not count:
+            self.next += 1
             return 0
         if self._stored >= MAX_NUMBERS_APART or len(self._pages) >= MAX_PAGES:
             message = "too many frame numbers out of order; revisions start anew"
-            diagnostics.report(out, "numbers_forgotten", message, end, end)
-            self._pages, self._stored, known = {}, 0, None
-        if known is None:
-            known = 0 if self.first <= number < self.next else -1
-        revision = known + 1
-        self._store(number, revision)
+            diagnostics.report(out, "numbers_forgotten", message, end)
+            self._pages, self._stored, count = {}, 0, 0
+        revision = count or int(self.first <= number < self.next)
+        self._store(number, revision + 1)
         if self._highest_elsewhere is None or number > self._highest_elsewhere:
             self._highest_elsewhere = number
         if revision == MAX_REPEATS and self.is_only_number(number):
             message = f"all frames have the number {number}, which tells no time"
-            diagnostics.report(out, "repeated_frame", message, end, end)
+            diagnostics.report(out, "repeated_frame", message, end)
             self.repeated = True
         return revision
 
-    def _stored_revision(self, number: int) -> int | None:
-        page = self._pages.get(number >> _PAGE_BITS)
-        stored = 0 if page is None else page[number & (_PAGE_NUMBERS - 1)]
-        return stored - 1 if stored else None
+    def _stored_count(self, number: int) -> int:
+        return self._pages.get(number >> _PAGE_BITS, _EMPTY)[number & (_PAGE_NUMBERS - 1)]
 
-    def _store(self, number: int, revision: int) -> None:
+    def _store(self, number: int, count: int) -> None:
         key, index = number >> _PAGE_BITS, number & (_PAGE_NUMBERS - 1)
         page = self._pages.get(key, _EMPTY)[:]
         self._stored += page[index] == 0
-        page[index] = revision + 1
+        page[index] = count
         self._pages[key] = page
