@@ -17,7 +17,7 @@ from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_START, GAME_END, PRE_FRAME
 from slpstream.formats.slippi.frame_events import FRAMED, frame_number
 from slpstream.formats.slippi.framing import walk_events
-from slpstream.formats.slippi.reader import Stage, read_head
+from slpstream.formats.slippi.reader import read_head
 from slpstream.formats.slippi.result import TIME, limits_ledge_grabs
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 
@@ -44,7 +44,7 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     start = first_of(GameStart, early)
     if start is None or not start.settings.takes_stocks:
         return None
-    if not reader.raw_length_bytes or reader.stage is not Stage.EVENTS or tail_offset < at:
+    if not reader.raw_length_bytes or reader.stage != "events" or tail_offset < at:
         return None
     raw_end = container.HEADER_BYTES + reader.raw_length_bytes
     end_bytes = payloads.widths[GAME_END.command]

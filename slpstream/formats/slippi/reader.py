@@ -21,8 +21,7 @@ import hashlib
 import math
 import sys
 from collections.abc import Callable
-from enum import IntEnum, auto
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import msgspec
 
@@ -47,21 +46,8 @@ _MAX_GECKO_LIST_BYTES = 1 << 20
 """The longest known one has 70,496 bytes."""
 
 
-class Stage(IntEnum):
-    """Where in the file the reader is."""
-
-    HEADER = auto()
-    EVENT_PAYLOADS = auto()
-    EVENTS = auto()
-    AFTER_END = auto()
-    METADATA = auto()
-    CLOSE = auto()
-    DONE = auto()
-    ABANDONED = auto()
-    """The rest of the file is unreadable and ignored; earlier events stand."""
-
-
-_EVENTS = Stage.EVENTS  # looking up a member of an enum class takes several times as long as a global (Python 3.11)
+Stage = Literal["header", "event payloads", "events", "after end", "metadata", "close", "done", "abandoned"]
+"""Where in the file a reader is. If it's `abandoned`, the rest of the file is unreadable, but earlier events stand."""
 
 
 class SlippiReader:
@@ -75,7 +61,7 @@ class SlippiReader:
     """This is always false, because `feed` returns every event that is certain."""
 
     def __init__(self) -> None:
-        self.stage = Stage.HEADER
+        self.stage: Stage = "header"
         self.failure: FormatError | None = None
         """The error that ended the log, if the bytes were wrong."""
         self.raw_length_bytes = 0
@@ -110,9 +96,9 @@ class SlippiReader:
         self._settled_through = -math.inf
         """Events have to be settled if the assembler has noted a frame with this number or a higher one."""
         self._events_end: int | None = None
-        """File offset just past the last event, or `None` while the raw array can still grow."""
+        """File offset just past the last event, or `None` while the raw array can still grow, and after we have checked
+        it."""
         self._metadata = metadata.MetadataDecoder(0)
-        self._length_confirmed = False
 
     def copy(self) -> Self:
         """Return a copy of this reader, which takes a few kilobytes.
@@ -149,8 +135,7 @@ class SlippiReader:
     @property
     def closed(self) -> bool:
         """Whether the log is complete, so that it stays the same no matter which bytes follow."""
-        is_confirmed = self.stage is Stage.DONE and self.raw_length_bytes > 0
-        return is_confirmed or self.stage is Stage.ABANDONED or self.failure is not None
+        return self.stage == "abandoned" or (self.stage == "done" and self.raw_length_bytes > 0)
 
     def more(self, max_frames: int) -> list[Event]:
         """Always empty, because nothing is ever `pending`."""
@@ -169,7 +154,7 @@ class SlippiReader:
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the next bytes of the file, and return those events that are certain now."""
-        if self.failure is not None:
+        if self.stage == "abandoned":
             return []
         self._buffer = buffer = self._buffer + data if self._buffer else data
         if self._needed_bytes:  # a growing file often comes in pieces of a few bytes
@@ -178,7 +163,7 @@ class SlippiReader:
             self._needed_bytes = 0
         out: list[Event] = []
         frames = self._frames
-        if frames is not None and self.stage is _EVENTS and not self.raw_length_bytes:
+        if frames is not None and self.stage == "events" and not self.raw_length_bytes:
             # The usual case, sixty times a second: the bytes are whole frames, and nothing else.
             end = frames.take_in_order(buffer, 0, sys.maxsize, self._base, out)
             self._buffer = buffer[end:]
@@ -194,7 +179,7 @@ class SlippiReader:
 
         Returns those events that are certain now.
         """
-        if self.failure is not None or self.stage is Stage.HEADER:
+        if self.stage in ("abandoned", "header"):
             return []
 
         def advance(out: list[Event]) -> None:
@@ -211,7 +196,7 @@ class SlippiReader:
 
         If the game isn't finished, it ends as `incomplete`.
         """
-        return [] if self.failure is not None else self._run(self._finish, [])
+        return [] if self.stage == "abandoned" else self._run(self._finish, [])
 
     def _run(self, work: Callable[[list[Event]], None], out: list[Event]) -> list[Event]:
         """Add events to `out` by doing some work, and return it. If the bytes are wrong, they end the log."""
@@ -220,9 +205,9 @@ class SlippiReader:
         except FormatError as error:
             self.failure = error.with_traceback(None)  # a traceback would keep this reader alive
             self._diagnostics.report(out, error.code, error.what, error.offset, self._base, "error")
-            if self.settings is not None and self.stage <= Stage.EVENTS:
+            if self.settings is not None and self.stage == "events":
                 self._end(self._base, "error", None, out)
-            self._buffer = b""
+            self._drop_rest(out)
         self._settle(out)
         return out
 
@@ -231,7 +216,7 @@ class SlippiReader:
         frames, outcome = self._frames, self._outcome
         if frames is None or outcome is None:
             return
-        if self.stage is _EVENTS and frames.noted >= self._settled_through:
+        if self.stage == "events" and frames.noted >= self._settled_through:
             outcome.take(out)
         if self._held is not None:
             self._hold(out)
@@ -257,7 +242,7 @@ class SlippiReader:
 
     def _take_cut_frame(self, out: list[Event]) -> None:
         """Take the events of a frame for whose rest we have waited."""
-        if self.stage is _EVENTS and self._read_events(out, waits_for_frames=False):
+        if self.stage == "events" and self._read_events(out, waits_for_frames=False):
             self._advance(out)
 
     def _read_header(self, out: list[Event]) -> bool:
@@ -266,7 +251,7 @@ class SlippiReader:
             return False
         self.raw_length_bytes = container.raw_length(self._buffer)
         self._consume(container.HEADER_BYTES)
-        self.stage = Stage.EVENT_PAYLOADS
+        self.stage = "event payloads"
         return True
 
     def _read_event_payloads(self, out: list[Event]) -> bool:
@@ -276,7 +261,7 @@ class SlippiReader:
         self.event_payloads, end = found
         self._widths = self.event_payloads.widths
         self._consume(end)
-        self.stage = Stage.EVENTS
+        self.stage = "events"
         return True
 
     def _read_events(self, out: list[Event], *, waits_for_frames: bool = True) -> bool:
@@ -290,7 +275,7 @@ class SlippiReader:
         start, counts = 0, self._counts
         # The loop of `walk_events`, inline because it steps over whole frames, too.
         try:
-            while start < limit and self.stage is _EVENTS:
+            while start < limit and self.stage == "events":
                 command = buffer[start]
                 width = widths[command]
                 if width == 0:
@@ -316,7 +301,7 @@ class SlippiReader:
                 start = end
         finally:
             self._consume(start)
-        return self.stage is not _EVENTS or self._end_of_events(out)
+        return self.stage != "events" or self._end_of_events(out)
 
     def _end_of_events(self, out: list[Event]) -> bool:
         """If the events end before the rest of the buffer, end the game there.
@@ -419,7 +404,7 @@ class SlippiReader:
         frames.finish(end, out, clean=reason != "error")
         outcome.take(out)
         out.append(outcome.game_end(frames.frames, reason, payload, end))
-        self.stage = Stage.AFTER_END
+        self.stage = "after end"
 
     def _read_after_end(self, out: list[Event]) -> bool:
         """Find the metadata or the closing brace. If there are events before that, skip them with a warning."""
@@ -435,7 +420,7 @@ class SlippiReader:
             return False
         if self._buffer[:1] == container.CLOSE:
             self._events_end = self._base
-            self.stage = Stage.CLOSE
+            self.stage = "close"
             return True
         marker = metadata.MARKER
         if not marker.startswith(self._buffer[: len(marker)]):
@@ -445,7 +430,7 @@ class SlippiReader:
         self._events_end = self._base
         self._consume(len(marker))
         self._metadata = metadata.MetadataDecoder(self._base)
-        self.stage = Stage.METADATA
+        self.stage = "metadata"
         return True
 
     def _read_metadata(self, out: list[Event]) -> bool:
@@ -460,7 +445,7 @@ class SlippiReader:
         if decoded.bad_text is not None:
             self._warn(BAD_TEXT, "a text in the metadata has bytes that are not UTF-8", start + decoded.bad_text, out)
         out.append(Metadata(self._base, decoded.values))
-        self.stage = Stage.CLOSE
+        self.stage = "close"
         return True
 
     def _read_close(self, out: list[Event]) -> bool:
@@ -469,17 +454,17 @@ class SlippiReader:
         if self._buffer[:1] != container.CLOSE:
             return self._abandon("not_closed", "the closing brace of the file is missing", out)
         self._consume(1)
-        self.stage = Stage.DONE
+        self.stage = "done"
         return True
 
     def _read_done(self, out: list[Event]) -> bool:
         """Check that the raw length in the header agrees with the end of the events, and that nothing follows."""
-        if self.raw_length_bytes and not self._length_confirmed:
-            self._length_confirmed = True
-            if self._events_end is not None and self._events_end != self._raw_end:
+        if self.raw_length_bytes and self._events_end is not None:
+            if self._events_end != self._raw_end:
                 seen = self._events_end - container.HEADER_BYTES
                 message = f"the raw length says {self.raw_length_bytes}, the events are {seen} bytes"
                 self._warn("raw_length_mismatch", message, 0, out)
+            self._events_end = None
         if self._buffer:
             self._abandon("trailing_bytes", "the file goes on behind its closing brace", out)
         return False
@@ -487,22 +472,21 @@ class SlippiReader:
     def _abandon(self, code: str, message: str, out: list[Event], *, offset: int | None = None) -> bool:
         """Report what is wrong at a file offset, by default the next one, and ignore the rest of the file."""
         self._warn(code, message, self._base if offset is None else offset, out)
-        self.stage = Stage.ABANDONED
-        return self._drop(out)
+        return self._drop_rest(out)
 
-    def _drop(self, out: list[Event]) -> bool:
-        self._consume(len(self._buffer))
+    def _drop_rest(self, out: list[Event]) -> bool:
+        self.stage, self._buffer = "abandoned", b""
         return False
 
     _STEPS: ClassVar[dict[Stage, Callable[[SlippiReader, list[Event]], bool]]] = {
-        Stage.HEADER: _read_header,
-        Stage.EVENT_PAYLOADS: _read_event_payloads,
-        Stage.EVENTS: _read_events,
-        Stage.AFTER_END: _read_after_end,
-        Stage.METADATA: _read_metadata,
-        Stage.CLOSE: _read_close,
-        Stage.DONE: _read_done,
-        Stage.ABANDONED: _drop,
+        "header": _read_header,
+        "event payloads": _read_event_payloads,
+        "events": _read_events,
+        "after end": _read_after_end,
+        "metadata": _read_metadata,
+        "close": _read_close,
+        "done": _read_done,
+        "abandoned": _drop_rest,
     }
     """What to do with the bytes at each stage. Returns whether there's more to do without further bytes."""
 
@@ -511,13 +495,13 @@ class SlippiReader:
         end = self._base + len(self._buffer)
         if self.settings is None:
             raise FramingError("the file ends before Game Start", offset=end)
-        if self.stage is Stage.EVENTS:
+        if self.stage == "events":
             if self._buffer:
                 self._warn("truncated", "the file ends in the middle of an event", self._base, out)
             self._end(self._base, "incomplete", None, out)
-        elif self.stage is Stage.METADATA:
+        elif self.stage == "metadata":
             self._warn("truncated", "the file ends in the metadata", end, out)
-        self.stage = Stage.DONE
+        self.stage = "done"
         self._needed_bytes = 0
 
     @property
@@ -580,17 +564,14 @@ def read_head(data: bytes) -> Head:
     `data` doesn't have to be the whole file, as long as it contains Game Start. If it doesn't, this raises
     `FormatError`.
     """
-    reader = SlippiReader()
-    events = reader.feed(data[: container.HEADER_BYTES])
-    found = event_payloads_of(data) if reader.failure is None else None
-    at = len(data)
+    container.check_magic(data)
+    reader, at = SlippiReader(), len(data)
+    found = event_payloads_of(data)
     if found is not None:
         payloads, start = found
-        walk = walk_events(data, start, len(data), payloads.widths)
-        at = next((end for command, _, end in walk if command == commands.GAME_START), len(data))
-    events += reader.feed(data[container.HEADER_BYTES : at])
-    if reader.game_start is None:
-        events += reader.finish()
+        walk = walk_events(data, start, at, payloads.widths)
+        at = next((end for command, _, end in walk if command == commands.GAME_START), at)
+    events = reader.feed(data[:at])
     if reader.failure is not None or reader.event_payloads is None or reader.game_start is None:
         raise reader.failure or FramingError("the file ends before Game Start", offset=len(data))
     return Head(reader, reader.event_payloads, reader.game_start, at, events)

@@ -22,7 +22,7 @@ from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Slot, frame
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.framing import EventPayloads, event_payloads_of
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, MIN_PAYLOAD_BYTES, GameStartPayload
-from slpstream.formats.slippi.reader import Head, Stage, read_head
+from slpstream.formats.slippi.reader import Head, read_head
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
@@ -133,7 +133,7 @@ class WholeGame:
         head = self._head
         settings = head.reader.settings
         counts_falls = settings is not None and not settings.takes_stocks  # which takes all frames
-        if head.reader.stage is not Stage.EVENTS or counts_falls:  # or the raw array ends with Game Start
+        if head.reader.stage != "events" or counts_falls:  # or the raw array ends with Game Start
             reader = head.reader.copy()
             return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop
