@@ -69,11 +69,6 @@ class FramesBefore(NamedTuple):
     """Whether all have the number of the first, repeated `MAX_REPEATS` times or more (`frame_numbers`)."""
 
 
-FinalityRule = Literal["when complete", "as sent", "by age"]
-"""The rule that says when a complete frame becomes final: immediately (without bookends, and offline), when
-`latest_finalized_frame` reaches it, or when `ROLLBACK_FRAMES` newer frames are complete."""
-
-
 class Assembler:
     """Assembles decoded events into frames.
 
@@ -97,7 +92,7 @@ class Assembler:
         """
         self._diagnostics = diagnostics
         self._bookends = widths[BOOKEND] > 0
-        self._rule: FinalityRule = "when complete"
+        self._rule: Literal["when complete", "as sent", "by age"] = "when complete"
         if self._bookends and online is not False:
             has_finalized = widths[BOOKEND] >= FRAME_BOOKEND.fields[1].end
             self._rule = "as sent" if online and has_finalized else "by age"
@@ -131,10 +126,7 @@ class Assembler:
         """The highest frame number in which a player may have the action `packed_frame.NOTED_ACTION`."""
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
-        """Return a copy of this assembler that is independent from then on.
-
-        Both share the frames that are closed, because these never change.
-        """
+        """Return a copy that is independent from then on. Both share the closed frames, because these never change."""
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin._open = copy.deepcopy(self._open)
@@ -149,7 +141,7 @@ class Assembler:
     def frames(self) -> FramesBefore:
         """The frames up to now."""
         numbers = self._numbers
-        return FramesBefore(numbers.first, self._last, self._gone, repeated=not numbers.count_time)
+        return FramesBefore(numbers.first, self._last, self._gone, repeated=numbers.repeated and numbers.all_equal)
 
     def place_after(self, frames: FramesBefore) -> None:
         """Continue after frames that were found in another way.
@@ -194,7 +186,6 @@ class Assembler:
             is_updated = all(character.post is not UNSET for character in characters)
             if is_updated and self._expected <= _characters_of(frame):
                 self._close(frame, end, out)
-                self._finalize(frame.frame, end, out)
 
     def _is_late(self, command: int, event: Any, end: int, out: list[Event]) -> bool:
         """Whether an event between frames belongs to the last one, which is complete."""
@@ -210,13 +201,9 @@ class Assembler:
 
     def _begin(self, number: int, end: int, out: list[Event]) -> FrameEntry:
         """Begin a sending. If there's already an open one, it is complete now."""
-        before = self._open
-        if before is not None:
-            self._close_at_next(before, end, out)
-            if self._bookends:
-                self._limit_lag(end, out)
-            else:
-                self._finalize(before.frame, end, out)
+        if self._open is not None:
+            self._close_at_next(self._open, end, out)
+            self._limit_lag(end, out)
         self._open, self._characters = FrameEntry(number), None
         return self._open
 
@@ -228,19 +215,18 @@ class Assembler:
         self._close(frame, end, out)
 
     def _close(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
-        """Append the open frame to `out`. If all of its characters are left out, this does nothing."""
+        """Append the open frame to `out`, unless all of its characters are left out. Without bookends, it's final."""
         self._open = None
         self._completed, self._expected = frame.frame, _characters_of(frame)
-        has_characters = bool(frame.players or frame.followers)
-        known = self.players
-        if known and not (known.issuperset(frame.players) and known.issuperset(frame.followers)):
-            frame.players, frame.followers = (
-                {index: player for index, player in characters.items() if index in known}
-                for characters in (frame.players, frame.followers)
-            )
-        if frame.players or frame.followers or not has_characters:
+        if self.players:
+            for characters in (frame.players, frame.followers):
+                for stranger in characters.keys() - self.players:
+                    del characters[stranger]
+        if frame.players or frame.followers or not self._expected:
             frame.close()
             self._append(frame.frame, frame, frame.players.keys(), end, out)
+        if not self._bookends:
+            self._finalize(frame.frame, end, out)
 
     def finish(self, end: int, out: list[Event], *, clean: bool) -> None:
         """End the frames, which means that all complete frames become final.
@@ -267,7 +253,7 @@ class Assembler:
         else:
             self._again.append((number, end))
         if self._again:
-            if not self._bookends or not numbers.is_only_number(number):
+            if not self._bookends or not numbers.all_equal:
                 self._report_again(end, out)
             elif numbers.repeated:
                 self._again.clear()
@@ -280,10 +266,7 @@ class Assembler:
             self._last, self._gone = frame, self._newest_gone
 
     def _complete(self, number: int, latest_finalized: Any, end: int, out: list[Event]) -> None:
-        """Apply the rule, because a frame is complete now.
-
-        `latest_finalized` is the latest finalized frame according to its bookend.
-        """
+        """Apply the rule to a frame that is complete now. Its bookend says what the latest finalized frame is."""
         if self._rule == "when complete":
             self._finalize(number, end, out)
         elif self._rule == "as sent":
@@ -303,11 +286,7 @@ class Assembler:
         """Make all complete frames up to `number` final."""
         if self.through is not None and number <= self.through:
             return
-        pending = self._pending
-        if len(pending) == 1 and number in pending:  # the usual case when frames become final at their bookends
-            final = [pending.pop(number)]
-        else:
-            final = [pending.pop(n) for n in sorted(pending) if n <= number]
+        final = [self._pending.pop(n) for n in sorted(self._pending) if n <= number]
         if final:
             self.through = number
             out.append(FrameFinalized(end, number, final))

@@ -11,13 +11,10 @@ from slpstream.model.events import Event
 
 MAX_REPEATS = 8
 """If a game repeats its first frame number this often before it sends another, its numbers do not count time."""
-MAX_NUMBERS_APART = 1 << 17
-"""Limit for frame numbers that are stored one by one because they did not come in order."""
-_PAGE_BITS = 6
-_PAGE_NUMBERS = 1 << _PAGE_BITS
+_PAGE_NUMBERS = 64
 _EMPTY = array("I", bytes(4 * _PAGE_NUMBERS))
 MAX_PAGES = 1 << 12
-"""The limit of pages; numbers far apart take one each."""
+"""Limit for the pages, which need 1 MiB then. Numbers far apart take one each."""
 
 
 class FrameNumbers:
@@ -54,14 +51,9 @@ class FrameNumbers:
         return self.first is not None and (self._highest_elsewhere is None or self._highest_elsewhere < self.next)
 
     @property
-    def count_time(self) -> bool:
-        """Whether you can use the frame numbers to tell the time of the game."""
-        return not (self.repeated and self.first is not None and self.is_only_number(self.first))
-
-    def is_only_number(self, number: int) -> bool:
-        """Whether this is the only frame number that the game has sent."""
-        others = self._stored - (self._stored_count(number) > 0)
-        return number == self.first and self.next == number + 1 and not others
+    def all_equal(self) -> bool:
+        """Whether the game has only sent its first number."""
+        return self.next - 1 == self.first and self._stored == (self._stored_count(self.first) > 0)
 
     def revise(self, number: int, diagnostics: DiagnosticLimiter, end: int, out: list[Event]) -> int:
         """Take the number of a complete sending and return its revision, which is how many times the number came
@@ -73,26 +65,23 @@ class FrameNumbers:
         if number == self.next and not count:
             self.next += 1
             return 0
-        if self._stored >= MAX_NUMBERS_APART or len(self._pages) >= MAX_PAGES:
+        if len(self._pages) >= MAX_PAGES:
             message = "too many frame numbers out of order; revisions start anew"
             diagnostics.report(out, "numbers_forgotten", message, end)
             self._pages, self._stored, count = {}, 0, 0
         revision = count or int(self.first <= number < self.next)
-        self._store(number, revision + 1)
+        key, index = divmod(number, _PAGE_NUMBERS)
+        self._pages[key] = page = self._pages.get(key, _EMPTY)[:]
+        page[index] = revision + 1
+        self._stored += not count
         if self._highest_elsewhere is None or number > self._highest_elsewhere:
             self._highest_elsewhere = number
-        if revision == MAX_REPEATS and self.is_only_number(number):
+        if revision == MAX_REPEATS and self.all_equal:
             message = f"all frames have the number {number}, which tells no time"
             diagnostics.report(out, "repeated_frame", message, end)
             self.repeated = True
         return revision
 
     def _stored_count(self, number: int) -> int:
-        return self._pages.get(number >> _PAGE_BITS, _EMPTY)[number & (_PAGE_NUMBERS - 1)]
-
-    def _store(self, number: int, count: int) -> None:
-        key, index = number >> _PAGE_BITS, number & (_PAGE_NUMBERS - 1)
-        page = self._pages.get(key, _EMPTY)[:]
-        self._stored += page[index] == 0
-        page[index] = count
-        self._pages[key] = page
+        key, index = divmod(number, _PAGE_NUMBERS)
+        return self._pages.get(key, _EMPTY)[index]

@@ -433,9 +433,9 @@ def test_frames_without_bookends_keep_a_bounded_lag() -> None:
 
 
 def test_more_numbers_out_of_order_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.formats.slippi.frame_numbers.MAX_NUMBERS_APART", 3)
+    monkeypatch.setattr("slpstream.formats.slippi.frame_numbers.MAX_PAGES", 3)
     harness = Harness(online=False, finalized_field=True)
-    for number in (1, 10, 20, 30, 30, 40, 30):
+    for number in (1, 100, 200, 300, 300, 400, 300):
         harness.frame(number)
-    assert harness.output() == "1 <=1 10 <=10 20 <=20 30 <=30 30 40 <=40 30r1"
+    assert harness.output() == "1 <=1 100 <=100 200 <=200 300 <=300 300 400 <=400 300r1"
     assert harness.diagnostics == ["numbers_forgotten", "final_frame_again", "final_frame_again"]
