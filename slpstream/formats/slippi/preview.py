@@ -54,7 +54,8 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     last_at = _last_sending(tail, end_at, payloads.widths)
     if last_at is None:
         return None
-    first = _first_number(head, at, payloads.widths)
+    frames_in_head = walk_events(head, at, len(head), payloads.widths)  # none if there's a long Gecko List
+    first = next((frame_number(head, start_at) for command, start_at, _ in frames_in_head if command in FRAMED), None)
     reader = reader.resumed_after_frames(tail_offset + last_at, FramesBefore(FIRST_FRAME if first is None else first))
     events = [*reader.feed(tail[last_at:]), *reader.finish()]
     end, metadata = first_of(GameEnd, events), first_of(Metadata, events)
@@ -73,16 +74,6 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     if len(end.standings) < len(start.settings.players):
         return None
     return Preview(start, end, metadata)
-
-
-def _first_number(head: bytes, at: int, widths: Sequence[int]) -> int | None:
-    """Return the number of the first frame, or `None` if it comes after the head because there's a Gecko List in
-    between.
-    """
-    for command, start, _ in walk_events(head, at, len(head), widths):
-        if command in FRAMED:
-            return frame_number(head, start)
-    return None
 
 
 def _counts_from_first(last: int, frame_bytes: int, all_bytes: int, metadata: Mapping[str, Any]) -> bool:

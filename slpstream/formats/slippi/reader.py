@@ -1,10 +1,8 @@
-r"""The reader of `.slp` files turns bytes into events. It is used for the live path, `dump`, `verify` and to resume
-from a cursor.
+r"""The reader of `.slp` files, which turns bytes into events.
 
 You pass it the file from its first byte on, in pieces of any size, and it returns each event as soon as it is certain.
-Its stages are the same as in the file: header, Event Payloads, events, the bytes after the end of the game, metadata,
-and the closing brace. It doesn't keep any bytes except for those of an incomplete event, and you get the same events no
-matter how the bytes were split.
+It doesn't keep any bytes except for those of an incomplete event, and you get the same events no matter how the bytes
+were split.
 
 The events end at Game End, or at the raw length when it is set, or at an undeclared command byte that begins
 `U\x08metadata`. Since the game writes the metadata before the raw length, the raw length is usually just a confirmation
@@ -101,10 +99,7 @@ class SlippiReader:
         self._metadata = metadata.MetadataDecoder(0)
 
     def copy(self) -> Self:
-        """Return a copy of this reader, which takes a few kilobytes.
-
-        It has the same state, but is independent from then on.
-        """
+        """Return a copy of this reader, which takes a few kilobytes, and is independent from then on."""
         twin = copy.copy(self)
         twin._diagnostics = copy.deepcopy(self._diagnostics)
         twin._reported = set(self._reported)
@@ -142,10 +137,7 @@ class SlippiReader:
         return []
 
     def take_command_counts(self) -> dict[str, int]:
-        """Return how many events were read since the last time you called this.
-
-        The keys are command bytes in the form `0x37`.
-        """
+        """Return how many events were read since the last call, by command byte in the form `0x37`."""
         counts, self._counts = self._counts, [0] * 256
         if self._frames is not None:
             for command, count in self._frames.take_counts().items():
@@ -328,9 +320,8 @@ class SlippiReader:
         """Take an event whose command hasn't occurred in a frame before, or never does. Returns the layout of an event
         that belongs to a frame, which isn't taken yet.
 
-        `end` is the file offset after the event. If its declared size lacks some fields that every version should have,
-        report this. Raises `FramingError` if it comes too early, and `Unsupported` if we can't read frames with such
-        events.
+        If its declared size lacks some fields that every version should have, report this. Raises `FramingError` if it
+        comes too early, and `Unsupported` if we can't read frames with such events.
         """
         command, start = event[0], end - len(event)
         if command == commands.GAME_START:
@@ -559,11 +550,7 @@ class Head(NamedTuple):
 
 
 def read_head(data: bytes) -> Head:
-    """Read a replay up to Game Start.
-
-    `data` doesn't have to be the whole file, as long as it contains Game Start. If it doesn't, this raises
-    `FormatError`.
-    """
+    """Read a replay up to Game Start. The rest of the file may be missing. Raises `FormatError` without Game Start."""
     container.check_magic(data)
     reader, at = SlippiReader(), len(data)
     found = event_payloads_of(data)
