@@ -31,10 +31,7 @@ def raw_length(header: bytes) -> int:
 
 
 def is_finished(data: bytes) -> bool:
-    """Whether `data` begins with a header in which the raw length is set.
-
-    Be aware that some finished files keep the 0.
-    """
+    """Whether `data` begins with a header in which the raw length is set. Some finished files keep the 0."""
     return data.startswith(MAGIC) and len(data) >= HEADER_BYTES and raw_length(data) > 0
 
 
@@ -44,11 +41,7 @@ def header(raw_length_bytes: int) -> bytes:
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """Return `yes` if the whole magic is there, or `maybe` if only its beginning is, because this can happen with a new
-    file.
-
-    This never raises an error.
-    """
+    """Return `yes` if the whole magic is there, or `maybe` if only its beginning is, as in a new file. Never raises."""
     if head.startswith(MAGIC):
         return "yes"
     return "maybe" if MAGIC.startswith(head) else "no"

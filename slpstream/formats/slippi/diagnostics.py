@@ -1,7 +1,4 @@
-"""The diagnostics of one file.
-
-There is a limit for their number, so that a hostile file can't flood its subscribers.
-"""
+"""The diagnostics of one file. There is a limit for them, so that a hostile file can't flood its subscribers."""
 
 from __future__ import annotations
 

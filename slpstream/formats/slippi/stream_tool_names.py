@@ -1,7 +1,4 @@
-"""The names that scoreboard tools have for the characters and costumes of Melee.
-
-They come from `stream_tool_names.json`.
-"""
+"""The names that scoreboard tools have for the characters and costumes of Melee, from `stream_tool_names.json`."""
 
 from __future__ import annotations
 
@@ -15,10 +12,7 @@ _ZELDA, _SHEIK = 18, 19
 
 
 class Character(msgspec.Struct, frozen=True):
-    """A character.
-
-    TournamentStreamHelper calls it `name`. `skins` are used by Melee Stream Tool, and sorted by costume index.
-    """
+    """A character: its `name` in TournamentStreamHelper, and its `skins` in Melee Stream Tool, by costume index."""
 
     name: str
     skins: tuple[str, ...]

@@ -29,10 +29,7 @@ PLATFORM = 5.0
 
 
 class Character(msgspec.Struct, frozen=True):
-    """A slot on the character select screen.
-
-    The `costumes` are in the order of the costume index, so the default one comes first.
-    """
+    """A slot on the character select screen. The `costumes` are by costume index, so the default one comes first."""
 
     name: str
     short_name: str
@@ -55,10 +52,7 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """The geometry of a stage, in game units.
-
-    `edge` is the x of the right ledge, and the left one is its mirror image.
-    """
+    """The geometry of a stage. `edge` is the x of the right ledge in game units; the left one is its mirror image."""
 
     edge: float
 
@@ -112,9 +106,6 @@ def stage_edge(stage_id: int) -> float | None:
 
 
 def move_name(move_id: int) -> str | None:
-    """Return the name of the attack that hit last (1 to 94).
-
-    If there was no attack yet, the id is 0, which has no name.
-    """
+    """Return the name of the attack that hit last (1 to 94). If there was none yet, the id is 0, which has no name."""
     move = moves().get(move_id)
     return move.name if move else None
