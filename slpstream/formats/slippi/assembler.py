@@ -307,10 +307,17 @@ class Assembler:
             if isinstance(found, int):
                 return start, found
             end, number, latest_finalized, parts = found
+            if not self._bookends:
+                characters = characters_in(parts)
+                if number == self._completed or not self._expected <= characters:
+                    finder.put_back()  # it might be late, or its last event doesn't complete it
+                    break
+                self._completed, self._expected = number, characters
             packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], self._whole_frames, parts)
-            if not self._take_whole_frame(number, packed, latest_finalized, base + end, out):
-                finder.put_back()
-                break
+            self._append(number, packed, players_in(parts), base + end, out)
+            self._complete(number, latest_finalized, base + end, out)
+            is_usual = self._numbers.in_order and not self._again and self._rule != "by age"
+            self._characters = parts & CHARACTERS if is_usual else None
             start = end
         return start, 0
 
@@ -342,25 +349,6 @@ class Assembler:
     def _new_finder(self) -> Any:
         """Return the kernel's finder of whole frames, or `None` if there isn't one."""
         return self._whole_frames.finder(bytes(self.players), as_sent=self._rule == "as sent")
-
-    def _take_whole_frame(
-        self, number: int, packed: PackedFrame, latest_finalized: int | None, end: int, out: list[Event]
-    ) -> bool:
-        """Take all events of a frame that was found to be whole.
-
-        If this returns False, nothing was taken, and you have to read the frame event by event. The reason can be that
-        its last event doesn't complete it, or that it might be late.
-        """
-        if not self._bookends:
-            characters = characters_in(packed.parts)
-            if number == self._completed or not self._expected <= characters:
-                return False
-            self._completed, self._expected = number, characters
-        self._append(number, packed, players_in(packed.parts), end, out)
-        self._complete(number, latest_finalized, end, out)
-        is_usual = self._numbers.in_order and not self._again and self._rule != "by age"
-        self._characters = packed.parts & CHARACTERS if is_usual else None
-        return True
 
     def _report_again(self, end: int, out: list[Event]) -> None:
         for number, offset in self._again:
