@@ -33,8 +33,6 @@ from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
-from msgspec import UNSET
-
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry
@@ -99,8 +97,11 @@ class Assembler:
         self.players = frozenset(players)
         self._open: FrameEntry | None = None
         """The frame whose events are being read; `None` between frames."""
+        # Only without bookends:
         self._expected: set[Character] = {(index, False) for index in self.players}
-        """The characters of the last sending, those that came too late included. Only used without bookends."""
+        """The characters of the last sending, those that came too late included."""
+        self._updated: set[Character] = set()
+        """The characters that have their Post-Frame Update in the open sending."""
         self._completed: int | None = None
         """The frame that was complete last."""
         self._numbers = FrameNumbers()
@@ -130,7 +131,7 @@ class Assembler:
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin._open = copy.deepcopy(self._open)
-        twin._expected = set(self._expected)
+        twin._expected, twin._updated = set(self._expected), set(self._updated)
         twin._numbers = self._numbers.copy()
         twin._pending = dict(self._pending)
         twin._again = list(self._again)
@@ -182,9 +183,10 @@ class Assembler:
             message = f"frame {frame.frame} has more than {MAX_REPEATED_EVENTS} items or stage events"
             self._diagnostics.report(out, "crowded_frame", message, end)
         elif command == POST and not self._bookends:
-            characters = [*frame.players.values(), *frame.followers.values()]
-            is_updated = all(character.post is not UNSET for character in characters)
-            if is_updated and self._expected <= _characters_of(frame):
+            updated = self._updated
+            updated.add((event.player_index, event.is_follower))
+            if len(updated) == len(frame.players) + len(frame.followers) and self._expected <= updated:
+                self._expected = updated
                 self._close(frame, end, out)
 
     def _is_late(self, command: int, event: Any, end: int, out: list[Event]) -> bool:
@@ -204,7 +206,7 @@ class Assembler:
         if self._open is not None:
             self._close_at_next(self._open, end, out)
             self._limit_lag(end, out)
-        self._open, self._characters = FrameEntry(number), None
+        self._open, self._updated, self._characters = FrameEntry(number), set(), None
         return self._open
 
     def _close_at_next(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
@@ -212,17 +214,19 @@ class Assembler:
         if self._bookends:
             message = f"frame {frame.frame} has no Frame Bookend"
             self._diagnostics.report(out, "frame_without_bookend", message, end)
+        else:
+            self._expected = {(index, False) for index in frame.players} | {(index, True) for index in frame.followers}
         self._close(frame, end, out)
 
     def _close(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
         """Append the open frame to `out`, unless all of its characters are left out. Without bookends, it's final."""
-        self._open = None
-        self._completed, self._expected = frame.frame, _characters_of(frame)
+        self._open, self._completed = None, frame.frame
+        has_characters = bool(frame.players or frame.followers)
         if self.players:
-            for characters in (frame.players, frame.followers):
-                for stranger in characters.keys() - self.players:
-                    del characters[stranger]
-        if frame.players or frame.followers or not self._expected:
+            for stranger in {*frame.players, *frame.followers} - self.players:
+                frame.players.pop(stranger, None)
+                frame.followers.pop(stranger, None)
+        if frame.players or frame.followers or not has_characters:
             frame.close()
             self._append(frame.frame, frame, frame.players.keys(), end, out)
         if not self._bookends:
@@ -355,7 +359,3 @@ class Assembler:
             message = f"frame {number} comes after {self.through} was final"
             self._diagnostics.report(out, "final_frame_again", message, offset, end)
         self._again.clear()
-
-
-def _characters_of(frame: FrameEntry) -> set[Character]:
-    return {(index, False) for index in frame.players} | {(index, True) for index in frame.followers}
