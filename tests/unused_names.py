@@ -17,7 +17,6 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "parts/situations/cli.py": {"parameter": "passed by click"},
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},
     "formats/slippi/columns.py": {
-        "is_last_revision": "for users: docs/reference/columns.md",
         "of_row": "for users: docs/reference/columns.md",
         "row_of": "for users: docs/reference/columns.md",
         "to_polars": "for users: docs/reference/columns.md",

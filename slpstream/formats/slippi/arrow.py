@@ -28,7 +28,7 @@ from slpstream.formats.slippi.frame_index import ABSENT, Offsets, Slot
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.model.events import GameEnd
-from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Table
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Layout, Table
 
 if TYPE_CHECKING:
     from slpstream.formats.slippi.columns import Array, Frames
@@ -64,7 +64,7 @@ a value for each row, or one for all of them."""
 class _Source(NamedTuple):
     """Where we get the values of a column from."""
 
-    event: str
+    table: Table
     field: Field
     column: Any
     """The Arrow field: name, type and metadata."""
@@ -74,8 +74,8 @@ class _Source(NamedTuple):
 class _Contents:
     """What the rows of a table consist of."""
 
-    tables: Mapping[str, Table]
-    """The events of a row, by the names that the sources have for them."""
+    tables: tuple[Table, ...]
+    """The events of a row."""
     sources: tuple[_Source, ...]
     schema: pa.Schema
     """The columns: keys, and after them those of the sources."""
@@ -90,24 +90,21 @@ def _field_column(field: Field, name: str) -> Any:
     return _column(name, _KIND_TYPES[field.kind], field.doc, field.unit, field.since)
 
 
-def _sources(event: str, table: Table, prefix: str = "", renamed: Mapping[str, str] | None = None) -> Iterator[_Source]:
+def _sources(table: Table, prefix: str = "", renamed: Mapping[str, str] | None = None) -> Iterator[_Source]:
     for field in table.fields:
         if field.name not in _KEYS:
             name = (renamed or {}).get(field.name, prefix + field.name.replace(".", "_"))
-            yield _Source(event, field, _field_column(field, name))
+            yield _Source(table, field, _field_column(field, name))
 
 
 _FRAME_SOURCES = (
-    *_sources("start", FRAME_START, renamed={"seed": "start_seed"}),
-    *_sources("bookend", FRAME_BOOKEND),
+    *_sources(FRAME_START, renamed={"seed": "start_seed"}),
+    *_sources(FRAME_BOOKEND),
+    *_sources(PRE_FRAME, "pre_"),
+    *_sources(POST_FRAME, "post_"),
 )
-_CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POST_FRAME, "post_"))
-_ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
-_FRAME_TABLES = {"start": FRAME_START, "bookend": FRAME_BOOKEND, "pre": PRE_FRAME, "post": POST_FRAME}
-_START, _BOOKEND = Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command)
-_OF_CHARACTERS = frozenset({PRE_FRAME.command, POST_FRAME.command})
-_FIRST_REVISION = np.zeros(1, np.int32)
-"""The revision of every row if no frame was sent twice."""
+_ITEM_SOURCES = tuple(_sources(ITEM_UPDATE))
+_FRAME_TABLES = (FRAME_START, FRAME_BOOKEND, PRE_FRAME, POST_FRAME)
 _KEPT_PLANS = 64
 
 _FRAME_KEYS = (
@@ -118,7 +115,7 @@ _CHARACTER_KEYS = (*_FRAME_KEYS, *(_field_column(field, field.name) for field in
 
 ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOURCES)])
 """The columns of `items_table`."""
-_ITEMS = _Contents({"items": ITEM_UPDATE}, _ITEM_SOURCES, ITEMS_SCHEMA)
+_ITEMS = _Contents((ITEM_UPDATE,), _ITEM_SOURCES, ITEMS_SCHEMA)
 
 
 def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.Table:
@@ -145,9 +142,7 @@ def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.T
 @lru_cache(maxsize=_KEPT_PLANS)
 def _contents(columns: frozenset[str] | None) -> _Contents:
     """Return the keys, and those columns of `frames_table` that have these names, or all of them."""
-    sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
-    if columns is not None:
-        sources = tuple(source for source in sources if source.column.name in columns)
+    sources = tuple(source for source in _FRAME_SOURCES if columns is None or source.column.name in columns)
     return _Contents(_FRAME_TABLES, sources, pa.schema([*_CHARACTER_KEYS, *(source.column for source in sources)]))
 
 
@@ -168,25 +163,19 @@ def items_table(frames: Frames) -> pa.Table:
 
 def _groups(frames: Frames) -> Iterator[_Group]:
     """Yield the rows of each character."""
-    slots = frames.index.slots
-    start, bookend = slots.get(_START), slots.get(_BOOKEND)
-    sides: dict[tuple[int, bool], dict[int, Offsets]] = {}
-    for (command, player, follower), offsets in slots.items():
-        if command in _OF_CHARACTERS:
-            sides.setdefault((player, follower), {})[command] = offsets
-    has_revisions = frames.which is not None or not frames.last_sendings_only
-    revisions = frames.revision if has_revisions else _FIRST_REVISION
-    for (player, follower), events in sorted(sides.items()):
-        which, number, revision = frames.which, frames.number, revisions
-        if all(offsets[offsets.argmin()] == ABSENT for offsets in events.values()):
+    for player, is_follower in frames.index.characters:
+        of_frame = (Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command))
+        of_character = (Slot(table.command, player, is_follower) for table in (PRE_FRAME, POST_FRAME))
+        offsets = tuple(map(frames.index.slots.get, (*of_frame, *of_character)))
+        which, number, revision = frames.which, frames.number, frames.revision
+        updates = [places for places in offsets[2:] if places is not None]
+        if all(places[places.argmin()] == ABSENT for places in updates):
             # Rows with neither event are left out.
-            latest = reduce(np.maximum, events.values())
+            latest = reduce(np.maximum, updates)
             present = (latest if which is None else latest[which]) != ABSENT
             which = np.flatnonzero(present) if which is None else which[present]
-            number, revision = number[present], revisions[present] if has_revisions else revisions
-        offsets_of_events = (start, bookend, events.get(PRE_FRAME.command), events.get(POST_FRAME.command))
-        keys = (number, revision, np.array([player], np.uint8), np.array([follower]))
-        yield len(number), which, offsets_of_events, keys
+            number, revision = number[present], revision[present]
+        yield len(number), which, offsets, (number, revision, np.array([player], np.uint8), np.array([is_follower]))
 
 
 def _filled(contents: _Contents, frames: Frames, groups: tuple[_Group, ...]) -> pa.Table:
@@ -194,7 +183,7 @@ def _filled(contents: _Contents, frames: Frames, groups: tuple[_Group, ...]) -> 
     if kernel is None:
         tables = [_group_table(contents, frames, group) for group in groups]
         return pa.concat_tables(tables or [contents.schema.empty_table()])
-    plan = _plan(contents, *(frames.sizes.get(table.command) for table in contents.tables.values()))
+    plan = _plan(contents, *map(frames.layout_of, contents.tables))
     address, owner = plan.fill(frames.data, groups)
     # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
     batch = pa.RecordBatch._import_from_c(address, contents.schema)
@@ -203,20 +192,16 @@ def _filled(contents: _Contents, frames: Frames, groups: tuple[_Group, ...]) -> 
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _plan(contents: _Contents, *sizes: int | None) -> Any:
-    """Return the kernel's `Table`. `sizes` are the payload sizes that the replay declares for the events."""
-    events = list(contents.tables)
-    layouts = {
-        event: None if size is None else table.layout(size)
-        for (event, table), size in zip(contents.tables.items(), sizes, strict=True)
-    }
+def _plan(contents: _Contents, *layouts: Layout | None) -> Any:
+    """Return the kernel's `Table`, given the layout of each event that the replay declares."""
     keys = contents.schema.types[: len(contents.schema) - len(contents.sources)]
-    columns = [(len(events), _KINDS[type].code.encode(), 0) for type in keys]
-    for source in contents.sources:
-        field, layout = source.field, layouts[source.event]
+    columns = [(len(layouts), _KINDS[type].code.encode(), 0) for type in keys]
+    for table, field, _ in contents.sources:
+        event = contents.tables.index(table)
+        layout = layouts[event]
         has_field = layout is not None and field.name in layout.kinds
-        columns.append((events.index(source.event) if has_field else -1, field.kind.code.encode(), field.offset))
-    return kernel.Table(tuple(columns), len(events))  # type: ignore[union-attr]
+        columns.append((event if has_field else -1, field.kind.code.encode(), field.offset))
+    return kernel.Table(tuple(columns), len(layouts))  # type: ignore[union-attr]
 
 
 def _group_table(contents: _Contents, frames: Frames, group: _Group) -> pa.Table:
@@ -225,12 +210,12 @@ def _group_table(contents: _Contents, frames: Frames, group: _Group) -> pa.Table
     arrays = [
         _array(np.broadcast_to(values, count), type) for values, type in zip(keys, contents.schema.types, strict=False)
     ]
-    for (event, table), places in zip(contents.tables.items(), offsets, strict=True):
+    for table, places in zip(contents.tables, offsets, strict=True):
         at = np.full(count, ABSENT) if places is None else places if which is None else places[which]
         columns = frames.events_at(table, at)
         valid = None if columns.present.all() else _bits(columns.present)
         for source in contents.sources:
-            if source.event == event:
+            if source.table is table:
                 name, type = source.field.name, source.column.type
                 arrays.append(_array(columns[name], type, valid) if name in columns.fields else pa.nulls(count, type))
     return pa.Table.from_arrays(arrays, schema=contents.schema)
@@ -248,10 +233,7 @@ def _bits(flags: Array) -> Any:
 
 
 _FIELDS = {field.name: field for field in (*game_start.FIELDS, *game_start.PLAYER_FIELDS)}
-_OTHER_TYPES = {
-    "enabled_items": pa.uint64(),
-    "item_spawn_behavior": pa.uint8(),
-}
+_OTHER_TYPES = {"enabled_items": pa.uint64()}
 _DOCS = {
     "slp_version": "Version of the replay format, major.minor.build.",
     "timer_type": "0 none, 2 counts down, 3 counts up.",
@@ -300,11 +282,7 @@ GAME_ENDS_SCHEMA = pa.schema(
     [
         _column("reason", pa.string(), "game_end, raw_length, incomplete (the file breaks off) or error."),
         *(_field_column(field, field.name) for field in GAME_END.fields),
-        _column(
-            "winners",
-            pa.list_(pa.uint8()),
-            "Player indices; empty without a known winner.",
-        ),
+        _column("winners", pa.list_(pa.uint8()), "Player indices; empty without a known winner."),
         _column("last_frame", pa.int32(), "The highest frame number.", "frame number"),
         _column("duration_seconds", pa.float64(), "Length of the playable part.", "seconds"),
         _column("started_at", pa.string(), "Start of the game, ISO 8601; without a time zone on consoles."),

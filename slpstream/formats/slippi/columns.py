@@ -1,8 +1,8 @@
 """A whole game as columns, where each field of each event is one numpy array over all frames.
 
-The events are found by `frame_index`. This module turns them into arrays when you need them. The rows of an event are a
-structured array, whose dtype is that of its field table. A column is one of these fields in the byte order of the
-machine. It is read from the bytes of the file when you first use it, and then kept.
+The events are found by `frame_index`. The rows of an event are a structured array, whose dtype is that of its field
+table. A column is one of these fields in the byte order of the machine. It is read from the bytes of the file when you
+first use it, and then kept.
 
 `Frames` has one row for each frame number, in ascending order, with the values that were sent last. This means
 that by default, rollbacks are already handled correctly. If you want a row for every sending, in the order of the file,
@@ -13,7 +13,7 @@ floats are NaN, and everything else is 0 or False.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from types import SimpleNamespace
@@ -96,29 +96,55 @@ class EventColumns:
 
     @cached_property
     def rows(self) -> Array:
-        """The events as a structured array of shape (rows,). You can't write to it, and it is big-endian, as in the
-        file.
+        """The events as a structured array of shape (rows,), which is read-only, and big-endian as in the file.
 
         If a row doesn't have the event, it contains NaN and zeros.
         """
-        rows = _read(self._data, self._layout, self.offsets, _dtype(self._layout), 0)
+        rows = self._read(_dtype(self._layout), 0)
         rows.setflags(write=False)
         return rows
 
     def __getitem__(self, name: str) -> Array:
         """Return the column of a field, in the byte order of the machine. Its shape is (rows,)."""
-        column = self._columns.get(name)
-        if column is None:
+        if name not in self._columns:
             if self._layout is None or name not in self._layout.kinds:
                 raise KeyError(name)
-            # The kernel reads all fields as fast as one, but if an event is usually absent, they might be far larger
-            # than the file.
-            is_dense = 2 * np.count_nonzero(self.present) >= len(self)
-            names = self.fields if kernel is not None and is_dense else (name,)
-            read = _read_columns if kernel is None else _read_with_kernel
-            self._columns.update(zip(names, read(self._data, self._layout, self.offsets, names), strict=True))
-            column = self._columns[name]
-        return column
+            if kernel is None:
+                self._columns[name] = self._read_column(name)
+            else:
+                # The kernel reads all fields as fast as one, but if an event is usually absent, they might be far
+                # larger than the file.
+                is_dense = 2 * np.count_nonzero(self.present) >= len(self)
+                self._read_with_kernel(self._layout, self.fields if is_dense else (name,))
+        return self._columns[name]
+
+    def _read_column(self, name: str) -> Array:
+        fields: Any = _dtype(self._layout).fields
+        dtype, offset = fields[name]
+        stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype  # a flag can have any value
+        return self._read(stored, offset).astype(dtype.newbyteorder("="), copy=False)
+
+    def _read(self, dtype: np.dtype[Any], offset: int) -> Array:
+        """Return what each event has at this offset."""
+        nothing = np.zeros((), dtype)
+        for name in dtype.names or [...]:
+            if nothing[name].dtype.kind == "f":
+                nothing[name] = np.nan
+        if self._layout is None or not self.present.any():
+            return np.full(len(self), nothing)
+        opaque = np.dtype(f"V{dtype.itemsize}")  # numpy copies structures field by field
+        places = len(self._data) - self._layout.payload_size_bytes
+        values = np.ndarray((places,), opaque, self._data, offset, (1,))[self.offsets]
+        values[~self.present] = nothing.view(opaque)
+        return values.view(dtype)
+
+    def _read_with_kernel(self, layout: Layout, names: tuple[str, ...]) -> None:
+        """Read these columns like `_read_column`."""
+        table, dtypes = _table(layout, names)
+        columns = [np.empty(len(self), dtype) for dtype in dtypes]
+        table.read(self._data, self.offsets, tuple(columns))
+        for name, column in zip(names, columns, strict=True):
+            self._columns[name] = column != 0 if layout.kinds[name] is BOOL else column
 
     if not TYPE_CHECKING:  # type checkers know the columns of each event from `column_types.pyi`
 
@@ -166,59 +192,47 @@ class RepeatedEventColumns(EventColumns):
         return np.diff(self.firsts)
 
     def of_row(self, row: int) -> Array:
-        """Return the events of one frame as a structured array.
-
-        Note that `row` is the index of the frame and not its number.
-        """
+        """Return the events of one frame as a structured array. `row` is the index of the frame and not its number."""
         return self.rows[self.firsts[row] : self.firsts[row + 1]]
 
 
+@dataclass(eq=False, repr=False)
 class Frames:
-    """Frames as columns.
+    """Frames as columns: one row for each frame number, with its last sending, or for each sending (`sendings`)."""
 
-    There is one row for each frame number, with its last sending, or one for each sending (`sendings`).
-    """
-
-    def __init__(
-        self, data: bytes, index: FrameIndex, sizes: Mapping[int, int], which: Offsets | None = None, *, last: bool
-    ) -> None:
-        """`sizes` contains the declared payload sizes by command byte. `which` selects sendings by their index, or all
-        if it is `None`.
-
-        `last` tells us that the selection only contains the last sending of each number.
-        """
-        self.data = data
-        """The bytes of the file."""
-        self.index = index
-        """The offsets of the events of all sendings."""
-        self.sizes = sizes
-        """The declared payload sizes by command byte."""
-        self.which = which
-        """The sending of each row, by its position in `index`, or `None` if the rows are all sendings in file order."""
-        self.last_sendings_only = last
+    data: bytes
+    """The bytes of the file."""
+    index: FrameIndex
+    """The offsets of the events of all sendings."""
+    sizes: Mapping[int, int]
+    """The declared payload sizes by command byte."""
+    which: Offsets | None = None
+    """The sending of each row, by its position in `index`, or `None` if the rows are all sendings in file order."""
 
     @classmethod
     def of(cls, data: bytes, index: FrameIndex, sizes: Mapping[int, int]) -> Self:
         """Return the last sending of each frame number, in ascending order."""
         keep_freed_memory()
-        numbers = index.numbers
-        if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
-            return cls(data, index, sizes, None, last=True)
-        order, firsts, counts = _by_number(numbers)
-        frames = cls(data, index, sizes, order[firsts + counts - 1], last=True)
+        if ascends(index.numbers):
+            return cls(data, index, sizes)
+        order, firsts, counts = _by_number(index.numbers)
+        frames = cls(data, index, sizes, order[firsts + counts - 1])
         frames.revision = (counts - 1).astype(np.int32)
         return frames
 
     @cached_property
     def sendings(self) -> Self:
         """Every sending of every frame in the order of the file. This is what a live reader would have seen."""
-        return type(self)(self.data, self.index, self.sizes, None, last=False)
+        return type(self)(self.data, self.index, self.sizes)
+
+    def of_sendings(self, which: Offsets) -> Self:
+        """Return the sendings with these positions in `index`."""
+        return type(self)(self.data, self.index, self.sizes, which)
 
     def between(self, first: int, last: int) -> Self:
         """Return the frames with numbers from `first` to `last`. Both of them are included."""
-        which = np.flatnonzero((self.number >= first) & (self.number <= last))
-        chosen = which if self.which is None else self.which[which]
-        return type(self)(self.data, self.index, self.sizes, chosen, last=self.last_sendings_only)
+        rows = np.flatnonzero((self.number >= first) & (self.number <= last))
+        return self.of_sendings(rows if self.which is None else self.which[rows])
 
     def layout_of(self, table: Table) -> Layout | None:
         """Return those fields of an event that the replay has, or `None` if it doesn't declare the event."""
@@ -240,7 +254,7 @@ class Frames:
 
     def __repr__(self) -> str:
         span = f", {self.number.min()} to {self.number.max()}" if len(self) else ""
-        kind = "frames" if self.last_sendings_only else "sendings"
+        kind = "frames" if self.is_last_revision.all() else "sendings"
         return f"<{len(self)} {kind}{span}, players {sorted(self.players)}>"
 
     @cached_property
@@ -252,17 +266,14 @@ class Frames:
     def revision(self) -> npt.NDArray[np.int32]:
         """How many times the number was sent before. For the first time, this is 0."""
         revisions = np.zeros(len(self.index.numbers), np.int32)
-        if not self.last_sendings_only or self.which is not None:
+        if not ascends(self.index.numbers):
             order, firsts, counts = _by_number(self.index.numbers)
             revisions[order] = np.arange(len(order)) - np.repeat(firsts, counts)
         return self._chosen(revisions)
 
     @cached_property
     def is_last_revision(self) -> Mask:
-        """Whether each sending is the last one of its number.
-
-        You can use this as a mask to remove rollbacks from `sendings`.
-        """
+        """Whether each sending is the last one of its number. As a mask, this removes rollbacks from `sendings`."""
         order, firsts, counts = _by_number(self.index.numbers)
         last = np.zeros(len(order), np.bool_)
         last[order[firsts + counts - 1]] = True
@@ -271,20 +282,32 @@ class Frames:
     @cached_property
     def players(self) -> dict[int, Character]:
         """The characters of the players, by player index. To get the port, add 1 to the index."""
-        return self._characters(is_follower=False)
+        return {character.player_index: character for character in self._characters if not character.is_follower}
 
     @cached_property
     def followers(self) -> dict[int, Character]:
         """The followers (Nana), by the index of the player that they belong to."""
-        return self._characters(is_follower=True)
+        return {character.player_index: character for character in self._characters if character.is_follower}
 
     @property
     def characters(self) -> Iterator[Character]:
         """Iterate over all characters by player index. Each player is followed by its follower."""
-        for index in sorted({*self.players, *self.followers}):
-            for side in (self.players, self.followers):
-                if index in side:
-                    yield side[index]
+        return iter(self._characters)
+
+    def _chosen(self, values: Array) -> Array:
+        return values if self.which is None else values[self.which]
+
+    @cached_property
+    def _characters(self) -> list[Character]:
+        return [
+            Character(
+                player,
+                is_follower,
+                cast("column_types.PreFrameColumns", self.event(Slot(PRE_FRAME.command, player, is_follower))),
+                cast("column_types.PostFrameColumns", self.event(Slot(POST_FRAME.command, player, is_follower))),
+            )
+            for player, is_follower in self.index.characters
+        ]
 
     @cached_property
     def start(self) -> column_types.FrameStartColumns:
@@ -320,22 +343,6 @@ class Frames:
     def events_at(self, table: Table, offsets: Offsets) -> EventColumns:
         """Return the events of a kind at these file offsets, which can be `ABSENT`."""
         return EventColumns(self.data, self.layout_of(table), offsets)
-
-    def _chosen(self, values: Array) -> Array:
-        return values if self.which is None else values[self.which]
-
-    def _characters(self, *, is_follower: bool) -> dict[int, Character]:
-        updates = (PRE_FRAME.command, POST_FRAME.command)
-        slots = [slot for slot in self.index.slots if slot.follower is is_follower and slot.command in updates]
-        return {
-            index: Character(
-                index,
-                is_follower,
-                cast("column_types.PreFrameColumns", self.event(Slot(PRE_FRAME.command, index, is_follower))),
-                cast("column_types.PostFrameColumns", self.event(Slot(POST_FRAME.command, index, is_follower))),
-            )
-            for index in sorted({slot.player for slot in slots})
-        }
 
     def _repeated_events(self, table: Table) -> RepeatedEventColumns:
         none = RepeatedEvents(np.empty(0, np.int64), np.zeros(len(self.index.numbers) + 1, np.int64))
@@ -376,55 +383,23 @@ def _dtype(layout: Layout | None) -> np.dtype[Any]:
     return dtype
 
 
-def _read_columns(data: bytes, layout: Layout, offsets: Offsets, names: Sequence[str]) -> Iterator[Array]:
-    """Yield the columns of the fields with these names."""
-    fields: Any = _dtype(layout).fields
-    for name in names:
-        dtype, offset = fields[name]
-        if dtype.kind == "b":  # a flag can have any value
-            yield _read(data, layout, offsets, np.dtype(np.uint8), offset) != 0
-        else:
-            yield _read(data, layout, offsets, dtype, offset).astype(dtype.newbyteorder("="), copy=False)
-
-
-def _read(data: bytes, layout: Layout | None, offsets: Offsets, dtype: np.dtype[Any], offset: int) -> Array:
-    """Return what each event has at this offset. If there's no event, floats are NaN, and everything else is zero."""
-    nothing = np.zeros((), dtype)
-    for name in dtype.names or [...]:
-        if nothing[name].dtype.kind == "f":
-            nothing[name] = np.nan
-    absent = offsets == ABSENT
-    if layout is None or absent.all():
-        return np.full(len(offsets), nothing)
-    opaque = np.dtype(f"V{dtype.itemsize}")  # numpy copies structures field by field
-    values = np.ndarray((len(data) - layout.payload_size_bytes,), opaque, data, offset, (1,))[offsets]
-    values[absent] = nothing.view(opaque)
-    return values.view(dtype)
-
-
-def _read_with_kernel(data: bytes, layout: Layout, offsets: Offsets, names: Sequence[str]) -> Iterator[Array]:
-    """Do the same as `_read_columns`."""
-    table, dtypes = _table(layout, names)
-    columns = [np.empty(len(offsets), dtype) for dtype in dtypes]
-    table.read(data, offsets, tuple(columns))
-    for name, column in zip(names, columns, strict=True):
-        yield column != 0 if layout.kinds[name] is BOOL else column
-
-
 @lru_cache(maxsize=_KEPT_TYPES)
 def _table(layout: Layout, names: tuple[str, ...]) -> tuple[Any, list[np.dtype[Any]]]:
     """Return the kernel's `Table` for these fields of an event, and the types of its columns. Flags are bytes."""
     fields = [field for field in layout.fields if field.name in names]
     kinds = [U8 if field.kind is BOOL else field.kind for field in fields]
     columns = tuple((0, kind.code.encode(), field.offset) for field, kind in zip(fields, kinds, strict=True))
-    return kernel.Table(columns, 1), [np.dtype(kind.numpy).newbyteorder("=") for kind in kinds]  # type: ignore[union-attr]
+    return kernel.Table(columns, 1), [np.dtype(kind.code) for kind in kinds]  # type: ignore[union-attr]
+
+
+def ascends(numbers: npt.NDArray[np.int32]) -> bool:
+    """Whether each frame number is higher than the one before, so that no frame was sent twice."""
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def _by_number(numbers: npt.NDArray[np.int32]) -> tuple[Offsets, Offsets, Offsets]:
     """Return the sendings in the order of their numbers, and for each number its first index in them and its count."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
-    is_first = np.ones(len(numbers), np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    firsts = np.flatnonzero(is_first)
+    firsts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(order)])
     return order, firsts, np.diff(firsts, append=len(numbers))

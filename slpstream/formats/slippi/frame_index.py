@@ -92,6 +92,11 @@ class FrameIndex(NamedTuple):
     failure: FormatError | None = None
     """The error found at `stop`, if any."""
 
+    @property
+    def characters(self) -> list[tuple[int, bool]]:
+        """The player index of each character, and whether it is the follower; players come before their followers."""
+        return sorted({(player, follower) for command, player, follower in self.slots if command in (PRE, POST)})
+
     def of_sendings(self, which: Offsets) -> FrameIndex:
         """Return the sendings with these indices, with those slots and repeated events that they have."""
         slots = {slot: offsets[which] for slot, offsets in self.slots.items()}
@@ -132,10 +137,9 @@ def _find_with_kernel(
     data: bytes, start: int, limit: int, events: Events, players: Collection[int] | None
 ) -> tuple[FrameIndex, bool]:
     """Do the same as `find_events`."""
-    max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
     awaited = None if players is None else bytes(players)
     stop, is_cut, first, sendings, slots, arrays = kernel.walk(  # type: ignore[union-attr]
-        data, start, limit, events, MAX_REPEATED_EVENTS, max_offsets, awaited
+        data, start, limit, events, MAX_REPEATED_EVENTS, _max_offsets(data), awaited
     )
     if arrays is None:
         _check_size(data, slots, sendings, first)
@@ -201,8 +205,8 @@ def find_events(
     return FrameIndex(np.array(numbers, np.int32), offsets, by_command, stop), is_open and not is_complete
 
 
-def _max_index_bytes(data: bytes) -> int:
-    return max(_ALWAYS_BYTES, _MAX_TIMES * len(data))
+def _max_offsets(data: bytes) -> int:
+    return max(_ALWAYS_BYTES, _MAX_TIMES * len(data)) // _OFFSET_BYTES
 
 
 def _check_size(data: bytes, slots: int, sendings: int, start: int) -> None:
@@ -212,7 +216,7 @@ def _check_size(data: bytes, slots: int, sendings: int, start: int) -> None:
     """
     # A hostile file can have updates of 256 players and their followers in one frame, followed by ten thousand
     # frames of nine bytes: each of these would take an entry in every slot.
-    if slots * sendings * _OFFSET_BYTES > _max_index_bytes(data):
+    if slots * sendings > _max_offsets(data):
         what = f"updates of {slots // 2} players and followers: no game has so many"
         raise FieldError(what, offset=start, command=PRE)
 
@@ -223,9 +227,8 @@ def _failure_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> Form
         return None
     command = data[at]
     width = widths[command]
-    if width == 0:
-        marker = metadata.MARKER
-        if data[at : at + len(marker)] == marker[: len(data) - at]:
-            return None
-        return FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command)
-    return unsupported(command, widths, offset=at) if at + width <= limit else None
+    if width:
+        return unsupported(command, widths, offset=at) if at + width <= limit else None
+    if metadata.MARKER.startswith(data[at : at + len(metadata.MARKER)]):
+        return None
+    return FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command)

@@ -69,9 +69,8 @@ def chosen(frames: Frames, sending: Sending) -> Frames:
     """Return that sending of each frame which counts. There is one row for each frame number, in ascending order."""
     if sending == "last":
         return frames
-    numbers = frames.index.numbers
-    _, first = np.unique(numbers, return_index=True)
-    return type(frames)(frames.data, frames.index, frames.sizes, first, last=False)
+    _, first = np.unique(frames.index.numbers, return_index=True)
+    return frames.of_sendings(first)
 
 
 def game_rows(frames: Frames, settings: Settings, *, sending: Sending = "last") -> Rows:
