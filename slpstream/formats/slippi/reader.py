@@ -30,7 +30,7 @@ from slpstream.formats.slippi.frame_events import POST, PRE, START, unsupported
 from slpstream.formats.slippi.framing import EventPayloads, event_payloads_at, event_payloads_of, walk_events
 from slpstream.formats.slippi.game_start import EXACT_CHARACTER_SINCE, MAJOR_SCENE_ONLINE, GameStartPayload, Settings
 from slpstream.formats.slippi.game_time import timer_start
-from slpstream.formats.slippi.result import CountLedgeGrabs, GameEndPayload, Outcome
+from slpstream.formats.slippi.result import GameEndPayload, Outcome
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model.errors import FieldError, FormatError, FramingError
 from slpstream.model.events import Diagnostic, EndReason, Event, Frame, GameStart, Metadata
@@ -111,20 +111,16 @@ class SlippiReader:
         twin._metadata = copy.deepcopy(self._metadata)
         return twin
 
-    def resumed_after_frames(
-        self, offset: int, frames: FramesBefore = _NO_FRAMES, count_ledge_grabs: CountLedgeGrabs = dict
-    ) -> Self:
+    def resumed_after_frames(self, offset: int, frames: FramesBefore = _NO_FRAMES) -> Self:
         """Return a copy that continues after the frames, at the file offset `offset`. This reader must have read Game
         Start.
 
-        Use this if you find the frames in another way. `frames` are those before `offset`. If ledge grabs can decide
-        the game, `count_ledge_grabs` is called to get them by player index.
+        Use this if you find the frames in another way. `frames` are those before `offset`, without their ledge grabs.
         """
         twin = self.copy()
         twin._base = offset
-        if twin._frames is not None and twin.settings is not None:
+        if twin._frames is not None:
             twin._frames.place_after(frames)
-            twin._outcome = Outcome(twin.settings, count_ledge_grabs)
         return twin
 
     @property

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import msgspec
@@ -46,9 +46,6 @@ MAX_LEDGE_GRABS = 45
 _OPPONENTS = 2
 """Number of sides in a game in which one loses when the other wins."""
 _ACTION_FIELDS = "action_state_id", "action_state_counter"
-
-CountLedgeGrabs = Callable[[], Mapping[int, int]]
-"""Returns the ledge grabs of a game, by player index."""
 
 
 class Placement(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -113,14 +110,12 @@ def _action(state: int, counter: Any = UNSET) -> tuple[int, Any]:
 class Outcome(Computer):
     """Makes the `GameEnd`. If falls or ledge grabs might decide the game, it also counts these."""
 
-    def __init__(self, settings: Settings, count_ledge_grabs: CountLedgeGrabs | None = None) -> None:
-        """Ledge grabs that might decide the game come from `count_ledge_grabs`, or without it, from the frames."""
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._falls = None if settings.takes_stocks else FallCounter(settings)
         self.needs_all_frames = self._falls is not None
         """Whether `take` needs all final frames, or only those in which a player grabs a ledge, and the next ones."""
-        self._ledge_grabs = LedgeGrabs() if count_ledge_grabs is None and limits_ledge_grabs(settings) else None
-        self._count_ledge_grabs = count_ledge_grabs
+        self._ledge_grabs = LedgeGrabs() if limits_ledge_grabs(settings) else None
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the game. A frame only counts when it is final."""
@@ -144,7 +139,8 @@ class Outcome(Computer):
         scores = [] if self._falls is None else self._falls.scores()
         ending = _Ending(self._settings, payload, frames, scores)
         tied = ending.is_tied(None if timed is None else max(0, timed - starts_at))
-        winners = [] if tied else ending.winners(self._counted_ledge_grabs)
+        grabs = {} if self._ledge_grabs is None else self._ledge_grabs.counts
+        winners = [] if tied else ending.winners(grabs)
         values: dict[str, Any] = ({"scores": scores} if scores else {}) | ({"tied": True} if tied else {})
         if reason == "raw_length" or (reason == "game_end" and payload is None):
             # The game has closed the file, so Game End was lost, or it does not contain how the game ended.
@@ -160,11 +156,6 @@ class Outcome(Computer):
             values,
             standings=ending.standings(),
         )
-
-    def _counted_ledge_grabs(self) -> Mapping[int, int]:
-        if self._ledge_grabs is not None:
-            return self._ledge_grabs.counts
-        return {} if self._count_ledge_grabs is None else self._count_ledge_grabs()
 
 
 class _Ending:
@@ -193,11 +184,11 @@ class _Ending:
         self._left = [side for side in self._sides if any(self._stocks[player] != 0 for player in side)]
         """The sides of a stock game that might have stocks."""
 
-    def winners(self, ledge_grabs: CountLedgeGrabs) -> list[Placement]:
+    def winners(self, ledge_grabs: Mapping[int, int]) -> list[Placement]:
         """Return the winners. There can be several if there are teams, and none if we don't know who has won.
 
-        If the replay has placements, they keep their positions, and otherwise, all of them have position 0. If ledge
-        grabs can decide the game, `ledge_grabs` is called to get them.
+        If the replay has placements, they keep their positions, and otherwise, all of them have position 0.
+        `ledge_grabs` is how often each player has grabbed a ledge, by player index.
         """
         end, settings, stocks, left = self._end, self._settings, self._stocks, self._left
         if end is None:
@@ -213,8 +204,7 @@ class _Ending:
         if not left and any(player.start_stocks for player in settings.players):
             return []
         if end.game_end_method == TIME and limits_ledge_grabs(settings):
-            grabs = ledge_grabs()
-            within = [player for player in stocks if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
+            within = [player for player in stocks if ledge_grabs.get(player, 0) <= MAX_LEDGE_GRABS]
             if len(within) == 1:
                 return _first(within)
         known = {player: count for player, count in stocks.items() if count is not None}

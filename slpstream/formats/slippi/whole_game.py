@@ -15,18 +15,18 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
-from slpstream.formats.slippi.columns import Frames
-from slpstream.formats.slippi.commands import GAME_END, GAME_START, LEDGE_CATCH, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.columns import Frames, ascends
+from slpstream.formats.slippi.commands import GAME_END, GAME_START, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Slot, frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.framing import EventPayloads, event_payloads_of
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, MIN_PAYLOAD_BYTES, GameStartPayload
 from slpstream.formats.slippi.reader import Head, read_head
+from slpstream.formats.slippi.result import TIME, limits_ledge_grabs
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
-_GAME_END = bytes([GAME_END.command])
 _UPDATES = PRE_FRAME.command, POST_FRAME.command
 _MAX_FRAMES_BACK = 7
 """Longest rollback of a plain game."""
@@ -101,11 +101,13 @@ class WholeGame:
         became final, and they must have become final in order. If a game isn't plain, you have to read its events one
         by one to know its final frames.
         """
-        if self.failure is not None or not self._has_game_end:
+        stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
+        has_game_end = 1 < width <= self._limit - stop and self.data[stop] == GAME_END.command
+        if self.failure is not None or not has_game_end:
             return False
         sendings = self.frames.sendings
         numbers = sendings.number
-        if not len(numbers) or bool((numbers[1:] > numbers[:-1]).all()):
+        if ascends(numbers):
             return True
         bookend = sendings.bookend
         online = self.start.settings.game_mode == MAJOR_SCENE_ONLINE
@@ -116,58 +118,34 @@ class WholeGame:
         in_time = (numbers[1:] > final[:-1]) & (numbers[1:] > newest[:-1] - _MAX_FRAMES_BACK)
         return bool(in_time.all() and (newest - final <= _MAX_FRAMES_BACK + 1).all())
 
-    @property
-    def _has_game_end(self) -> bool:
-        """Whether the game has a Game End, which is usually the event after the frames.
-
-        You could also find this out from `end`, but in games without stocks, it has to read all frames.
-        """
-        stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
-        if self.data[stop : stop + 1] == _GAME_END and 1 < width <= self._limit - stop:
-            return True
-        return self.end.game_end is not None
-
     @cached_property
     def _late(self) -> list[Event]:
         """The events after the frames."""
-        head = self._head
+        head, stop = self._head, self.index.stop
         settings = head.reader.settings
-        counts_falls = settings is not None and not settings.takes_stocks  # which takes all frames
-        if head.reader.stage != "events" or counts_falls:  # or the raw array ends with Game Start
-            reader = head.reader.copy()
-            return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
-        stop = self.index.stop
-        reader = head.reader.resumed_after_frames(stop, self._frames_before(), self._ledge_grabs)
-        return [*reader.feed(self.data[stop:]), *reader.finish()]
-
-    def _ledge_grabs(self) -> dict[int, int]:
-        """Return how often each player has grabbed a ledge, by player index."""
-        counts = {}
-        for index, character in self.frames.players.items():
-            post, present = character.post, character.post.present
-            on_ledge = post["action_state_id"][present] == LEDGE_CATCH
-            grabs = on_ledge.copy()
-            grabs[1:] &= ~on_ledge[:-1]
-            if "action_state_counter" in post.fields:
-                counters = post["action_state_counter"][present]
-                grabs[1:] |= on_ledge[1:] & on_ledge[:-1] & (counters[1:] < counters[:-1])
-            counts[index] = int(grabs.sum())
-        return counts
+        # Falls are counted in all frames. The raw array can also end with Game Start.
+        if settings is not None and settings.takes_stocks and head.reader.stage == "events":
+            reader = head.reader.resumed_after_frames(stop, self._frames_before())
+            events = [*reader.feed(self.data[stop:]), *reader.finish()]
+            end = first_of(GameEnd, events)
+            is_timeout = end is not None and end.game_end is not None and end.game_end.game_end_method == TIME
+            if not is_timeout or not limits_ledge_grabs(settings):
+                return events
+        reader = head.reader.copy()
+        return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
 
     def _frames_before(self) -> FramesBefore:
-        """Return the first frame number, and the last sending of the highest one with everything that decides who the
-        winners are.
-
-        These are the players in it, and the last Post-Frame Updates of all players.
+        """Return the first frame number, and what decides who the winners are: the players in the last sending of the
+        highest number, and the last Post-Frame Updates of all players.
         """
-        numbers = self.index.numbers
+        numbers, slots = self.index.numbers, self.index.slots
         if not len(numbers):
             return FramesBefore()
         number = int(numbers.max())
         row = len(numbers) - 1 - int((numbers[::-1] == number).argmax())
         entry, gone = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET), {}
-        slots, none = self.index.slots, np.full(len(numbers), ABSENT)
-        for player in {slot.player for slot in slots if slot.command in _UPDATES and not slot.follower}:
+        none = np.full(len(numbers), ABSENT)
+        for player in [player for player, is_follower in self.index.characters if not is_follower]:
             pres, posts = (slots.get(Slot(command, player), none) for command in _UPDATES)
             last = row
             if pres[row] == posts[row] == ABSENT:
