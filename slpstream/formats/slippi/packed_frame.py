@@ -14,8 +14,8 @@ some fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Any
 
@@ -45,13 +45,15 @@ from slpstream.model.messages import cut_entry
 _MAX_PLAYERS = 4
 _ITEMS_BIT, _STAGE_EVENTS_BIT = 1 << 2 * _MAX_PLAYERS, 2 << 2 * _MAX_PLAYERS
 _LATEST_FINALIZED, _NOWHERE = FRAME_BOOKEND.fields[1].offset, -1
-_FIRST_PLAYER_SLOT, _FIRST_FOLLOWER_SLOT = 1, 1 + 2 * _MAX_PLAYERS
 _ITEMS_ARRAY, _STAGE_EVENTS_ARRAY = 0, 1
 MAX_TEMPLATES = 64
 """Limit for the replays of one version. A subscriber can ask for any choice of fields."""
 _MISSES_PER_TEMPLATE = 64
 """Making a template takes as long as cutting down ten messages without one. If there are more choices of fields than
 templates, a new template replaces the oldest one only this often."""
+
+_Pieces = tuple[tuple[bytes, bytes, int, int], ...]
+"""The pieces of a template: each is a text, and the kind, slot and offset of the value after it."""
 
 ReadFields = Callable[..., dict[int, Any]]
 """Reads fields from the bytes of a whole frame. Returns them by player index.
@@ -70,19 +72,19 @@ Character = tuple[int, bool]
 FrameParts = int
 """What a frame contains: a bit for each player, for each follower, for items and for stage events."""
 
-_PLAYERS = [frozenset(index for index in range(_MAX_PLAYERS) if bits >> index & 1) for bits in range(1 << _MAX_PLAYERS)]
 CHARACTERS: FrameParts = (1 << 2 * _MAX_PLAYERS) - 1
 """The bits of players and followers."""
-
-
-def players_in(parts: FrameParts) -> frozenset[int]:
-    """Return the player indices of a frame."""
-    return _PLAYERS[parts & 0xF]
 
 
 def characters_in(parts: FrameParts) -> set[Character]:
     """Return the characters of a frame."""
     return {(bit % _MAX_PLAYERS, bit >= _MAX_PLAYERS) for bit in range(2 * _MAX_PLAYERS) if parts >> bit & 1}
+
+
+@cache
+def players_in(parts: FrameParts) -> frozenset[int]:
+    """Return the player indices of a frame."""
+    return frozenset(index for index, is_follower in characters_in(parts) if not is_follower)
 
 
 TemplateKey = tuple[Form, tuple[str, ...] | None, FrameParts]
@@ -165,8 +167,9 @@ class WholeFrames:
         read = self._fields.get(key)
         if read is None:
             places = self._places(table, names)
-            described = self._described, bytes([RULES[table.command]]), places, make
-            read = self._fields[key] = kernel.Fields(*described).read if places else _no_fields  # type: ignore[union-attr]
+            rule = bytes([RULES[table.command]])
+            fields = kernel.Fields(self._described, rule, places, make)  # type: ignore[union-attr]
+            read = self._fields[key] = fields.read if places else lambda *_: {}
         return read
 
     def watch(self, players: bytes, fields: Iterable[tuple[Table, Sequence[str]]], numbers: tuple[float, ...]) -> Any:
@@ -181,55 +184,43 @@ class WholeFrames:
         return tuple((field.kind.code.encode(), field.offset) for field in fields if field.name in names)
 
     def new_template(self, key: TemplateKey) -> Any:
-        """Add the kernel's template for these messages to `templates`.
-
-        Returns `None` if there's no room for it at the moment.
-        """
+        """Return the kernel's new template for these messages, or `None` if there's no room for it at the moment."""
         form, fields, parts = key
         with self._lock:
-            if key in self.templates:
-                return self.templates[key]  # another thread made it meanwhile
             cut = [other for other in self.templates if other[1] is not None]  # oldest first
             if fields is not None and len(cut) >= MAX_TEMPLATES:
                 self._misses += 1
                 if self._misses % _MISSES_PER_TEMPLATE:
                     return None
                 del self.templates[cut[0]]
-            template = self.templates[key] = self._made_template(form, fields, parts)
-        return template
-
-    def _made_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
-        marks = _Marks()
-        frame = msgspec.json.decode(msgspec.json.encode(self._marked(parts, marks)))
-        frame = frame if fields is None else cut_entry(frame, fields)
-        # Without the byte that opens the object: the envelope of the message comes before.
-        pieces = marks.split({"frame": frame}, form, first_byte=1)
-        arrays = tuple(self._pieces_of_arrays(form)) if parts & (_ITEMS_BIT | _STAGE_EVENTS_BIT) else ()
-        return kernel.Template(self._described, form, pieces, arrays)  # type: ignore[union-attr]
-
-    def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int, int], ...]]]:
-        for command in REPEATED & self._layouts.keys():
             marks = _Marks()
-            yield command, marks.split(marks.event(self._layouts[command], 0), form)
+            frame = msgspec.json.decode(msgspec.json.encode(self._marked(parts, marks)))
+            frame = frame if fields is None else cut_entry(frame, fields)
+            # Without the byte that opens the object: the envelope of the message comes before.
+            pieces = marks.split({"frame": frame}, form, first_byte=1)
+            repeated = REPEATED & self._layouts.keys() if parts & (_ITEMS_BIT | _STAGE_EVENTS_BIT) else ()
+            arrays = tuple((command, self._pieces_of_event(command, form)) for command in repeated)
+            made = self.templates[key] = kernel.Template(self._described, form, pieces, arrays)  # type: ignore[union-attr]
+        return made
+
+    def _pieces_of_event(self, command: int, form: Form) -> _Pieces:
+        marks = _Marks()
+        return marks.split(marks.event(self._layouts[command], 0), form)
 
     def _marked(self, parts: FrameParts, marks: _Marks) -> FrameEntry:
         """Return a frame that has the given parts, with marks instead of its values."""
-
-        def characters(indices: frozenset[int], first_slot: int) -> dict[int, PlayerFrame]:
-            return {
-                index: PlayerFrame(
-                    marks.event(self._layouts[PRE], first_slot + 2 * index),
-                    marks.event(self._layouts[POST], first_slot + 2 * index + 1),
-                )
-                for index in sorted(indices)
-            }
-
+        characters: tuple[dict[int, PlayerFrame], dict[int, PlayerFrame]] = {}, {}
+        for player, is_follower in sorted(characters_in(parts)):
+            slot = 1 + 2 * (player + _MAX_PLAYERS * is_follower)
+            pre, post = marks.event(self._layouts[PRE], slot), marks.event(self._layouts[POST], slot + 1)
+            characters[is_follower][player] = PlayerFrame(pre, post)
+        players, followers = characters
         return FrameEntry(
             marks.value(b"i", 0, PLACES[0]),
             marks.value(b"n"),
             marks.event(self._layouts[START], 0) if START in self._layouts else UNSET,
-            characters(players_in(parts), _FIRST_PLAYER_SLOT),
-            characters(players_in(parts >> _MAX_PLAYERS), _FIRST_FOLLOWER_SLOT) or UNSET,
+            players,
+            followers or UNSET,
             marks.value(b"*", _ITEMS_ARRAY) if parts & _ITEMS_BIT else UNSET,
             marks.value(b"*", _STAGE_EVENTS_ARRAY) if parts & _STAGE_EVENTS_BIT else UNSET,
         )
@@ -239,10 +230,6 @@ class WholeFrames:
 def whole_frames(widths: tuple[int, ...]) -> WholeFrames:
     """Return the `WholeFrames` of replays that declare these widths of events. Most games of a version share it."""
     return WholeFrames(widths)
-
-
-def _no_fields(frame: bytes, before: bytes | None = None) -> dict[int, Any]:
-    return {}
 
 
 class _Marks:
@@ -260,7 +247,7 @@ class _Marks:
         """Return an event with marks instead of its values."""
         return layout.make([self.value(field.kind.code.encode(), slot, field.offset) for field in layout.fields])
 
-    def split(self, value: Any, form: Form, *, first_byte: int = 0) -> tuple[tuple[bytes, bytes, int, int], ...]:
+    def split(self, value: Any, form: Form, *, first_byte: int = 0) -> _Pieces:
         """Encode a value, and split it at the marks into the pieces of a template."""
         encode, pattern = _FORMS[form]
         plain = msgspec.json.decode(msgspec.json.encode(value))  # without the fields that the replay lacks
