@@ -17,7 +17,7 @@ import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import count, repeat
+from itertools import accumulate, count, repeat
 from typing import NamedTuple
 
 from slpstream.formats.slippi import container
@@ -54,17 +54,21 @@ class Timeline:
     def __init__(self, data: bytes) -> None:
         self.ends: list[int] = []
         self.seconds: list[float] = []
+        try:
+            found = event_payloads_of(data)
+        except FramingError:
+            found = None
+        events = () if found is None else walk_events(data, found[1], len(data), found[0].widths)
         number: int | None = None
-        newest: int | None = None
-        ticks = 0
-        for command, start, end in _events(data):
+        newest, ticks = -math.inf, 0
+        for command, start, end in events:
             if command not in FRAMED or end - start < NUMBERED_BYTES:
                 continue
             this = frame_number(data, start)
             if this != number or command == START:
                 self._mark(start, ticks)
                 number = this
-                if newest is None or this > newest:
+                if this > newest:
                     newest = this
                     ticks += 1
             if command == BOOKEND:
@@ -87,25 +91,13 @@ class Timeline:
             self.seconds.append(ticks / FRAMES_PER_SECOND)
 
 
-def _events(data: bytes) -> Iterable[tuple[int, int, int]]:
-    """Walk over the events after Event Payloads. If that is missing or invalid, there are none."""
-    try:
-        found = event_payloads_of(data)
-    except FramingError:
-        found = None
-    return () if found is None else walk_events(data, found[1], len(data), found[0].widths)
-
-
 Cut = Iterator[tuple[float, int]]
 """The pieces of a file. Each has the game time in seconds and the file offset after the piece. Both increase up to the
 end of the file."""
 
 
 def _dolphin(timeline: Timeline) -> Cut:
-    """Cut the file into whole blocks, which are written each time the queue is emptied.
-
-    The end of the game flushes the rest.
-    """
+    """Cut the file into whole blocks, written when the queue is emptied. The end of the game flushes the rest."""
     size, written = timeline.ends[-1], 0
     for drain in count(1):
         seconds = drain * DRAIN_SECONDS
@@ -119,12 +111,11 @@ def _dolphin(timeline: Timeline) -> Cut:
 
 
 def _pieces(timeline: Timeline, sizes_bytes: Iterable[int]) -> Cut:
-    offset, size = 0, timeline.ends[-1]
-    for size_bytes in sizes_bytes:
+    size = timeline.ends[-1]
+    for offset in accumulate(sizes_bytes):
+        yield timeline.at(offset), min(size, offset)
         if offset >= size:
             return
-        offset = min(size, offset + size_bytes)
-        yield timeline.at(offset), offset
 
 
 def _random_sizes(seed: int) -> Iterator[int]:
