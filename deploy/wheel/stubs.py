@@ -30,8 +30,8 @@ from slpstream.sets.scores import SetScore
 PACKAGE = Path(__file__).parents[2] / "slpstream"
 _MADE = "# Made by deploy/wheel/stubs.py.\n\n"
 _COLUMNS = {
-    "PreFrameColumns": (commands.PRE_FRAME, "EventColumns"),
-    "PostFrameColumns": (commands.POST_FRAME, "EventColumns"),
+    "PreFrameColumns": (commands.PRE_FRAME, "CharacterColumns"),
+    "PostFrameColumns": (commands.POST_FRAME, "CharacterColumns"),
     "FrameStartColumns": (commands.FRAME_START, "EventColumns"),
     "FrameBookendColumns": (commands.FRAME_BOOKEND, "EventColumns"),
     "ItemColumns": (commands.ITEM_UPDATE, "RepeatedEventColumns"),
@@ -100,13 +100,24 @@ def _column_types() -> str:
         "import numpy.typing as npt\n",
         "from slpstream.formats.slippi.columns import EventColumns, RepeatedEventColumns",
     ]
+    shared = _shared_members(commands.PRE_FRAME, commands.POST_FRAME)
+    parts.append(
+        _class("CharacterColumns", "EventColumns", "The fields that both updates of a character have.", shared)
+    )
     for name, (table, base) in _COLUMNS.items():
         nested = _nested(table.fields)
         for group, fields in nested.items():
             members = [_Member(f.name.partition(".")[2], _array(f.kind), _doc(f)) for f in fields]
             parts.append(_class(_nested_name(table, group), "", f"The columns of `{group}`.", members))
-        parts.append(_class(name, base, table.doc, _members(table, _array, str, _doc)))
+        inherited = shared if base == "CharacterColumns" else []
+        members = [member for member in _members(table, _array, str, _doc) if member not in inherited]
+        parts.append(_class(name, base, table.doc, members))
     return "\n".join(parts)
+
+
+def _shared_members(one: Table, other: Table) -> list[_Member]:
+    others = [*_members(other, _array, str, _doc)]
+    return [member for member in _members(one, _array, str, _doc) if member in others]
 
 
 def _payload_types() -> str:

@@ -5,8 +5,8 @@ import numpy.typing as npt
 
 from slpstream.formats.slippi.columns import EventColumns, RepeatedEventColumns
 
-class PreFrameColumns(EventColumns):
-    """Once per frame and character, before the game uses the inputs. Ice Climbers are two characters."""
+class CharacterColumns(EventColumns):
+    """The fields that both updates of a character have."""
 
     frame: npt.NDArray[np.int32]
     """Frame number. The first is -123; the timer starts at 0. (frame number, since 0.1.0)"""
@@ -14,8 +14,6 @@ class PreFrameColumns(EventColumns):
     """Player index, 0 to 3. The port is the index + 1. (since 0.1.0)"""
     is_follower: npt.NDArray[np.bool_]
     """True for a follower (Nana), which has the index of its player. (since 0.1.0)"""
-    seed: npt.NDArray[np.uint32]
-    """Random seed at this point of the frame. (since 0.1.0)"""
     action_state_id: npt.NDArray[np.uint16]
     """State of the character. (since 0.1.0)"""
     position_x: npt.NDArray[np.float32]
@@ -24,6 +22,12 @@ class PreFrameColumns(EventColumns):
     """Y position. (game units, since 0.1.0)"""
     facing_direction: npt.NDArray[np.float32]
     """-1 left, 1 right. It can be 0. ([-1, 1], since 0.1.0)"""
+
+class PreFrameColumns(CharacterColumns):
+    """Once per frame and character, before the game uses the inputs. Ice Climbers are two characters."""
+
+    seed: npt.NDArray[np.uint32]
+    """Random seed at this point of the frame. (since 0.1.0)"""
     joystick_x: npt.NDArray[np.float32]
     """Processed joystick, x. ([-1, 1], since 0.1.0)"""
     joystick_y: npt.NDArray[np.float32]
@@ -67,25 +71,11 @@ class SelfInducedSpeeds:
     ground_x: npt.NDArray[np.float32]
     """Own ground speed, x. (game units a frame, since 3.5.0)"""
 
-class PostFrameColumns(EventColumns):
+class PostFrameColumns(CharacterColumns):
     """Once per frame and character, after collision detection. Stats are computed from these values."""
 
-    frame: npt.NDArray[np.int32]
-    """Frame number. The first is -123; the timer starts at 0. (frame number, since 0.1.0)"""
-    player_index: npt.NDArray[np.uint8]
-    """Player index, 0 to 3. The port is the index + 1. (since 0.1.0)"""
-    is_follower: npt.NDArray[np.bool_]
-    """True for a follower (Nana), which has the index of its player. (since 0.1.0)"""
     internal_character_id: npt.NDArray[np.uint8]
     """Only Zelda and Sheik change during a game. (since 0.1.0)"""
-    action_state_id: npt.NDArray[np.uint16]
-    """State of the character. (since 0.1.0)"""
-    position_x: npt.NDArray[np.float32]
-    """X position. (game units, since 0.1.0)"""
-    position_y: npt.NDArray[np.float32]
-    """Y position. (game units, since 0.1.0)"""
-    facing_direction: npt.NDArray[np.float32]
-    """-1 left, 1 right. It can be 0. ([-1, 1], since 0.1.0)"""
     percent: npt.NDArray[np.float32]
     """Damage. (percent, since 0.1.0)"""
     shield_size: npt.NDArray[np.float32]
