@@ -290,7 +290,11 @@ class Assembler:
         """Make all complete frames up to `number` final."""
         if self.through is not None and number <= self.through:
             return
-        final = [self._pending.pop(n) for n in sorted(self._pending) if n <= number]
+        pending = self._pending
+        if len(pending) == 1 and number in pending:  # the usual case when frames become final at their bookends
+            final = [pending.pop(number)]
+        else:
+            final = [pending.pop(n) for n in sorted(pending) if n <= number]
         if final:
             self.through = number
             out.append(FrameFinalized(end, number, final))
