@@ -28,6 +28,8 @@ class Evening(RuleBasedStateMachine):
         """Names of seats that have become free after inactivity. They stay in a set that has begun."""
         self.played: dict[int, str] = {}
         """Names in the set at the end of its last game, by port. They stay there, even if people change ports."""
+        self.came: set[str] = set()
+        """Names of people who have claimed a seat since the last game, even if somebody has taken it over."""
 
     @property
     def playing(self) -> bool:
@@ -48,6 +50,8 @@ class Evening(RuleBasedStateMachine):
             assert self.station.claimed == before
             return
         assert self.station.claimed[port] == phone
+        if not self.playing:
+            self.came.add(phone)
         after = self.station.claimed
         self.station.claim(phone, port)
         assert self.station.claimed == after, "the same answer for the same claim"
@@ -86,8 +90,8 @@ class Evening(RuleBasedStateMachine):
             assert new.items() <= self.station.claimed.items(), "they came for this set"
             if not self.operated and not self.freed:
                 assert {port: name for port, name in new.items() if port in ports}.items() <= self.station.shown.items()
-                came = set(new.values())
-                kept = {port: name for port, name in old.items() if name not in came or self.played.get(port) == name}
+                played = self.played
+                kept = {port: name for port, name in old.items() if name not in self.came or played.get(port) == name}
                 assert self.station.record[-2] == kept, "and not for the one before"
         if over:
             assert self.station.claimed == {}
@@ -104,7 +108,7 @@ class Evening(RuleBasedStateMachine):
         name = self.station.shown.get(winner)
         before = self.station.scores
         self.station.end(winner)
-        self.played = self.station.shown
+        self.played, self.came = self.station.shown, set()
         if name is not None and not self.operated:
             assert self.station.scores[name] == before[name] + 1, "the point is that of the winner's name"
 
