@@ -153,6 +153,7 @@ def test_fewer_seconds_of_very_many_games_are_kept(tmp_path: Path, monkeypatch: 
     assert thinned["logLoss"] == pytest.approx(whole["logLoss"], abs=0.05)
 
 
+@pytest.mark.parts("archives")
 @pytest.mark.parametrize("jobs", [1, *slow(2)])
 def test_model_is_fitted_to_replays_in_folders_and_archives(tmp_path: Path, jobs: int) -> None:
     pytest.importorskip("numpy")
