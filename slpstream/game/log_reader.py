@@ -155,7 +155,7 @@ class FileLogReader(ABC):
             for message in part.logs[mode]:
                 over = over or message.type == "game_end"
                 if message.frame is not None and message.frame >= number:
-                    return Position(message.offset, message.count - 1)
+                    return message.position.before
             index += 1
         raise CursorGone(f"frame {number} is not in the game{'' if over else ' yet'}")
 

@@ -69,6 +69,10 @@ _MODE_LETTERS: Mapping[FramesMode, str] = {"live": "l", "finalized": "f"}
 _LETTER_MODES: Mapping[str, FramesMode] = {letter: mode for mode, letter in _MODE_LETTERS.items()}
 
 
+MAX_COUNT = (1 << 24) - 1
+"""Limit for the number of messages with the same offset. A broker packs offset and count into one number."""
+
+
 class Position(NamedTuple):
     """A position in a log.
 
@@ -78,6 +82,13 @@ class Position(NamedTuple):
 
     offset: int
     count: int  # type: ignore[assignment]  # shadows tuple.count
+
+    @property
+    def before(self) -> Position:
+        """The greatest position before this one, so there can't be a message in between. For `START`, it is `START`."""
+        if self == START:
+            return self
+        return Position(self.offset, self.count - 1) if self.count else Position(self.offset - 1, MAX_COUNT)
 
 
 START = Position(-1, 0)

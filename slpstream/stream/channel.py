@@ -17,7 +17,7 @@ import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
-from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position, timestamp
+from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, timestamp
 from slpstream.stream.game import Game, Order, Role
 from slpstream.stream.outbox import SendToAll, readiness
 from slpstream.stream.subscription import Start
@@ -376,7 +376,7 @@ class Channel(Changing):
             if refused is None:
                 group.share_bases(member)
             else:
-                member.set_back(game, Position(refused.offset, refused.count - 1))
+                member.set_back(game, refused.position.before)
 
         self._for_each(send, taken_bytes)
 

@@ -86,7 +86,7 @@ class StationReader:
     async def _check_end(self, game: Game, position: Position) -> None:
         """Raise `CursorGone` if a position is past the end of an archived game. Without an end, it can still grow."""
         messages, mode = game.log_reader.messages, self.mode
-        if await messages(mode, position) or await messages(mode, Position(position.offset, position.count - 1)):
+        if await messages(mode, position) or await messages(mode, position.before):
             return
         end, over = START, False
         while found := await messages(mode, end):

@@ -60,7 +60,6 @@ from slpstream.parts.fanout.streams import (
     by_game,
     entry_id,
     ids_of_turn,
-    just_before,
     parse_turns,
     turn_record,
     turns_to_forget,
@@ -673,7 +672,7 @@ async def _with_unrecorded(client: Client, log: OutgoingLog, turns: list[Turn]) 
 
 def _position_before(message: LogMessage) -> Position:
     """Return the position that comes before a message, if we don't know the message before it."""
-    return START if message.type == "game_start" else just_before(message.position)
+    return START if message.type == "game_start" else message.position.before
 
 
 def _type_of(line: bytes) -> str:

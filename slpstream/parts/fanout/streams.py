@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.foreign_data import read_text
-from slpstream.model.messages import START, Cursor, FramesMode, Position, parse_cursor
+from slpstream.model.messages import MAX_COUNT, START, Cursor, FramesMode, Position, parse_cursor
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 FIELD = b"json"
@@ -43,7 +43,7 @@ MAX_TURNS = 4096
 """Maximum number of recorded turns; most games have only one."""
 
 _GAME_ID = re.compile("[0-9a-f]{32}")
-_COUNT_BITS = 24
+_COUNT_BITS = MAX_COUNT.bit_length()
 _LAST = (1 << 64) - 1
 
 TAKE_TURN = """
@@ -172,14 +172,14 @@ def pack(position: Position) -> int:
     If the position doesn't fit, this raises `ProtocolViolation`.
     """
     offset, count = position
-    if not (-1 <= offset < 1 << 39 and 0 <= count < 1 << _COUNT_BITS):
+    if not (-1 <= offset < 1 << 39 and 0 <= count <= MAX_COUNT):
         raise ProtocolViolation(f"a position that has no entry id: {offset}.{count}")
     return (offset + 1 << _COUNT_BITS) + count
 
 
 def unpack(number: int) -> Position:
     """The inverse of `pack`."""
-    return Position((number >> _COUNT_BITS) - 1, number & (1 << _COUNT_BITS) - 1)
+    return Position((number >> _COUNT_BITS) - 1, number & MAX_COUNT)
 
 
 def parse_id(text: bytes) -> tuple[int, int]:
@@ -194,11 +194,6 @@ def ids_of_turn(ordinal: int, after: int = -1) -> tuple[bytes, bytes]:
     Pass a packed position if you only want the part after it.
     """
     return b"%d-%d" % (ordinal, after + 1), b"%d-%d" % (ordinal, _LAST)
-
-
-def just_before(position: Position) -> Position:
-    """Return the greatest position that is before this one, which means that there can't be a message in between."""
-    return START if pack(position) == 0 else unpack(pack(position) - 1)
 
 
 def turn_record(game_id: str, mode: FramesMode, after: Position) -> str:

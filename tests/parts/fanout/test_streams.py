@@ -18,7 +18,6 @@ from slpstream.parts.fanout.streams import (
     by_game,
     entry_id,
     ids_of_turn,
-    just_before,
     pack,
     parse_id,
     parse_turns,
@@ -37,13 +36,13 @@ def test_ids_have_the_order_of_positions(one: Position, other: Position) -> None
     assert unpack(pack(one)) == one
     assert parse_id(entry_id(7, one)) == (7, pack(one))
     assert pack(one) < 1 << 64
-    assert START <= just_before(one) < one
-    assert not just_before(one) < other < one
+    assert START <= one.before < one
+    assert not one.before < other < one
 
 
 def test_start_comes_first() -> None:
     assert pack(START) == 0
-    assert unpack(0) == START == just_before(START)
+    assert unpack(0) == START == START.before
     assert pack(Position(0, 0)) > 0
 
 

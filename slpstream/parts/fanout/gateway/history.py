@@ -15,7 +15,7 @@ from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from slpstream.parts.fanout.connection import Client, StreamEntry, entries_of
 from slpstream.parts.fanout.gateway.broker import Broker
 from slpstream.parts.fanout.gateway.lines import message_in
-from slpstream.parts.fanout.streams import StationKeys, Turn, ids_of_turn, just_before, pack, parse_turns, unpack
+from slpstream.parts.fanout.streams import StationKeys, Turn, ids_of_turn, pack, parse_turns, unpack
 
 _BATCH = 256
 _SAMPLE = 16
@@ -75,7 +75,7 @@ class History:
             message = message_in(entry.line)
             if message is None:
                 return None
-            behind = START if message.type == "game_start" else just_before(message.position)
+            behind = START if message.type == "game_start" else message.position.before
             turn = Turn(entry.ordinal, message.game_id or "", behind)
             self.turns = {known.ordinal: known for known in sorted([*self.turns.values(), turn])}
         return turn
@@ -148,7 +148,7 @@ class History:
             for message in found:
                 over = over or message.type == "game_end"
                 if message.frame is not None and message.frame >= number:
-                    return just_before(message.position)
+                    return message.position.before
             position = found[-1].position
 
     async def _near(self, turn: Turn, number: int) -> Position | None:
@@ -170,7 +170,7 @@ class History:
                 high = middle
             else:
                 low = max(found[0], middle)
-        return just_before(unpack(low))
+        return unpack(low).before
 
     async def _frame_after(self, turn: Turn, position: int) -> tuple[int, int] | None:
         """Return the packed position and the number of the first frame after a packed position."""

@@ -28,7 +28,7 @@ from slpstream.parts.fanout.connection import Client, StreamEntry, entries_of
 from slpstream.parts.fanout.gateway.broker import Broker
 from slpstream.parts.fanout.gateway.history import History, messages_of
 from slpstream.parts.fanout.gateway.lines import message_in, object_in, payload_of
-from slpstream.parts.fanout.streams import MODES, StationKeys, Turn, by_game, just_before
+from slpstream.parts.fanout.streams import MODES, StationKeys, Turn, by_game
 from slpstream.stream.channel import Channel, Locate
 from slpstream.stream.game import Game, Role
 from slpstream.system.internal_errors import InternalErrors
@@ -186,7 +186,7 @@ class GatewayStation:
                 messages = await self.histories[mode].last_few(game.game_id)
             if messages:
                 log = game.logs[mode]
-                log.dropped_through = just_before(messages[0].position)
+                log.dropped_through = messages[0].position.before
                 log.append(messages)
             self._known.add((game, mode))
         game.logs["live"].newest["game_start"] = start
@@ -297,7 +297,7 @@ class GatewayStation:
             messages = [message for message in messages if message.position > log.head]
             if not messages:
                 return
-            channel.interrupt(game, mode, just_before(messages[0].position))
+            channel.interrupt(game, mode, messages[0].position.before)
         if game.secondary and not turn.aside:
             channel.turn_to(game)
         self._doubted.discard(mode)
