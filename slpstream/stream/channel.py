@@ -22,6 +22,7 @@ from slpstream.stream.game import Game, Order, Role
 from slpstream.stream.outbox import SendToAll, readiness
 from slpstream.stream.subscription import Start
 from slpstream.stream.view import CHUNK_BYTES, Chunk, DeltaBases, View, chunks
+from slpstream.system.changing import Changing
 from slpstream.system.internal_errors import InternalErrors
 
 if TYPE_CHECKING:
@@ -72,24 +73,6 @@ class Group:
             self._readiness = readiness.version
         shortfalls = send_to_all(self._descriptors, data)
         return {members[index]: taken for index, taken in shortfalls} if shortfalls else {}
-
-
-class Changing:
-    """Something that tasks can wait for until it changes."""
-
-    _changed: trio.Event | None = None
-
-    async def changed(self) -> None:
-        """Wait for the next change."""
-        if self._changed is None:
-            self._changed = trio.Event()
-        await self._changed.wait()
-
-    def notify(self) -> None:
-        """Wake all tasks that are waiting in `changed`."""
-        if self._changed is not None:
-            self._changed.set()
-            self._changed = None
 
 
 class Channel(Changing):

@@ -20,12 +20,13 @@ import trio
 
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
-from slpstream.stream.channel import Changing, Channel, Hub, MessageSource
+from slpstream.stream.channel import Channel, Hub, MessageSource
 from slpstream.stream.game import FIRST_PLAYED, Game
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.station_reader import StationReader
 from slpstream.stream.subscription import Start, Subscription
 from slpstream.stream.view import Chunk, DeltaBases, Encoding, Entry, View
+from slpstream.system.changing import Changing
 from slpstream.system.internal_errors import InternalErrors
 
 _MESSAGES_PER_CHECKPOINT = 8  # hundreds of subscribers that catch up must not delay the live ones

@@ -19,6 +19,7 @@ import trio
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
 from slpstream.parts.consoles.event_framer import GameBegan, GameEvents, GameFramer
 from slpstream.sources.tail.events import TailedFile
+from slpstream.system.changing import Changing
 
 _RECENT_BYTES = 256 * 1024
 _MAX_GAMES = 4
@@ -98,8 +99,11 @@ class _FileReader:
         """Whether the rest of the file is ignored."""
 
 
-class RelayFeed:
-    """The stream of one station. The bytes of the station go in with `grew`, and clients `read` from a cursor."""
+class RelayFeed(Changing):
+    """The stream of one station. The bytes of the station go in with `grew`, and clients `read` from a cursor.
+
+    It changes when there are more bytes.
+    """
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
@@ -107,7 +111,6 @@ class RelayFeed:
         """The keys are the station's objects for its files. If the station releases a file, it is freed here as
         well."""
         self._games: deque[ServedGame] = deque(maxlen=_MAX_GAMES)
-        self._changed = trio.Event()
 
     def grew(self, followed: object, file: TailedFile, offset: int, data: bytes) -> None:
         """Take the next bytes of a file, in order and without gaps.
@@ -149,7 +152,7 @@ class RelayFeed:
                 return
         reader.game = ServedGame(head, self.end_cursor, file)
         self._games.append(reader.game)
-        self._notify()
+        self.notify()
 
     def _append(self, reader: _FileReader, game: ServedGame, events: GameEvents) -> None:
         start, reader.position = reader.position, reader.position + len(events.data)
@@ -157,11 +160,7 @@ class RelayFeed:
             return  # another game is current, or these events were received before
         game.append(events.data[game.size_bytes - start :] if start < game.size_bytes else events.data)
         game.ended = events.ended
-        self._notify()
-
-    def _notify(self) -> None:
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        self.notify()
 
     @property
     def current(self) -> ServedGame | None:
@@ -185,10 +184,6 @@ class RelayFeed:
     def has(self, cursor: int) -> bool:
         """Whether a client can continue from this cursor."""
         return bool(self._games) and self._games[0].base_cursor <= cursor <= self.end_cursor
-
-    async def changed(self) -> None:
-        """Wait for the next bytes."""
-        await self._changed.wait()
 
     def game_at(self, cursor: int) -> ServedGame | None:
         """Return the game that contains the byte at a cursor.

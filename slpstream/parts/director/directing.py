@@ -20,6 +20,7 @@ from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import OnAirChoice
 from slpstream.stream.channel import Channel, Send
 from slpstream.stream.subscription import Start
+from slpstream.system.changing import Changing
 from slpstream.system.logs import get_logger
 from slpstream.web.schemas import Moment, Schema
 
@@ -72,7 +73,7 @@ class Directing(RunningPart):
         self._tiles: dict[str, Tile] = {}
         self._odds: dict[str, deque[OddsPoint]] = {}
         self._loaded = trio.Event()
-        self._changed = trio.Event()
+        self._decision = Changing()
         self._log = get_logger()
 
     async def run(self) -> None:
@@ -104,13 +105,13 @@ class Directing(RunningPart):
         await self._loaded.wait()
         sent = None
         while True:
-            changed, station = self._changed, channel.station
+            station = channel.station
             choice = SentChoice(chosen=station == self._choice.station, pinned=station == self._pinned)
             if choice != sent:
                 sent = choice
                 await send(msgspec.to_builtins(choice))
             else:
-                await changed.wait()
+                await self._decision.changed()
 
     async def pin(self, station: str | None) -> bool:
         """Show a station until it's released with `None`. Returns whether it is one of the director's stations."""
@@ -151,8 +152,7 @@ class Directing(RunningPart):
 
     def _keep(self) -> None:
         self._host.index.remember(_KEY, _Remembered(self._choice.station, self._since, self._pinned))
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        self._decision.notify()
 
     async def _decide(self) -> None:
         channels = self._host.hub.channels

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import trio
-
 from slpstream.parts.scoreboards.board import Board, board_of
+from slpstream.system.changing import Changing
 
 
-class FollowedStation:
-    """The board of one station at a time. Several scoreboards can share it."""
+class FollowedStation(Changing):
+    """The board of one station at a time. Several scoreboards can share it.
+
+    It changes when there is another `board`.
+    """
 
     def __init__(self, station: str | None = None) -> None:
         """`station` is the first station to follow. If there isn't one yet, pass `None`."""
         self._station = station
         self._sets: dict[str, Mapping[str, Any]] = {}
-        self._changed = trio.Event()
         self.board: Board | None = None
         """The board of the station, or `None` without a station, and while it has no set of two sides."""
 
@@ -36,14 +37,9 @@ class FollowedStation:
         if station == self._station:
             self._update()
 
-    async def changed(self) -> None:
-        """Wait until there is another `board`."""
-        await self._changed.wait()
-
     def _update(self) -> None:
         payload = None if self._station is None else self._sets.get(self._station)
         board = None if payload is None else board_of(payload)
         if board != self.board:
             self.board = board
-            changed, self._changed = self._changed, trio.Event()
-            changed.set()
+            self.notify()

@@ -11,11 +11,10 @@ import secrets
 from array import array
 from collections import deque
 
-import trio
-
 from slpstream.model.errors import FramingError
 from slpstream.parts.consoles.feed import RelayFeed, ServedGame
 from slpstream.parts.consoles.spectators.messages import EventBatches, end_game, game_event, start_game
+from slpstream.system.changing import Changing
 
 _MAX_GAMES = 4
 _MAX_MESSAGES = 1 << 20
@@ -40,15 +39,17 @@ class _Game:
         return self.first_cursor + 1 + len(self.ends) + self.over
 
 
-class SpectatorHistory:
-    """The messages of one station. `run` follows the feed, and clients can `read` from a cursor."""
+class SpectatorHistory(Changing):
+    """The messages of one station. `run` follows the feed, and clients can `read` from a cursor.
+
+    It changes when there are more messages.
+    """
 
     def __init__(self, feed: RelayFeed, first_cursor: int | None = None) -> None:
         """Cursors begin at `first_cursor`. If you don't pass it, this is a random positive number below 2 ** 30."""
         self._feed = feed
         self._first_cursor = secrets.randbelow((1 << 30) - 1) + 1 if first_cursor is None else first_cursor
         self._games: deque[_Game] = deque(maxlen=_MAX_GAMES)
-        self._changed = trio.Event()
 
     @property
     def end_cursor(self) -> int:
@@ -66,14 +67,6 @@ class SpectatorHistory:
     def has(self, cursor: int) -> bool:
         """Whether it is possible for a client to continue from the given cursor."""
         return bool(self._games) and self._games[0].first_cursor <= cursor <= self.end_cursor
-
-    async def changed(self) -> None:
-        """Wait for the next messages."""
-        await self._changed.wait()
-
-    def _notify(self) -> None:
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
 
     async def run(self) -> None:
         """Follow the feed until cancelled."""
@@ -114,13 +107,13 @@ class SpectatorHistory:
             self._end_game()
             return False
         if ends:
-            self._notify()
+            self.notify()
         return True
 
     def _end_game(self) -> None:
         if self._games:
             self._games[-1].over = True
-            self._notify()
+            self.notify()
 
     async def read(self, cursor: int) -> tuple[list[bytes], int]:
         """Return the next messages, which is at least one, and the cursor after them.

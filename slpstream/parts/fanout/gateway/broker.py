@@ -9,6 +9,7 @@ from typing import TypeVar
 import trio
 
 from slpstream.parts.fanout.connection import BROKER_ERRORS, Client, StreamEntry, entries_of
+from slpstream.system.changing import Changing
 
 _RETRY_SECONDS = 0.1
 
@@ -20,14 +21,13 @@ class Broker:
 
     def __init__(self) -> None:
         self._client: Client | None = None
-        self._changed = trio.Event()
+        self._connected = Changing()
 
     @asynccontextmanager
     async def using(self, client: Client) -> AsyncIterator[None]:
         """A context manager that makes everyone use this connection until the end of the block."""
         self._client = client
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        self._connected.notify()
         try:
             yield
         finally:
@@ -38,7 +38,7 @@ class Broker:
         while True:
             client = self._client
             if client is None:
-                await self._changed.wait()
+                await self._connected.changed()
                 continue
             try:
                 return await query(client)

@@ -18,8 +18,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import trio
-
 from slpstream.formats.kernel import send_to_all
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import NoSuchGame
@@ -31,6 +29,7 @@ from slpstream.parts.fanout.gateway.lines import message_in, object_in, payload_
 from slpstream.parts.fanout.streams import MODES, StationKeys, Turn, by_game
 from slpstream.stream.channel import Channel, Locate
 from slpstream.stream.game import Game, Role
+from slpstream.system.changing import Changing
 from slpstream.system.internal_errors import InternalErrors
 
 _INITIAL_MESSAGES = 128
@@ -146,7 +145,7 @@ class GatewayStation:
         """Modes in which unread messages may have been trimmed."""
         self._state: dict[str, Any] = {"state": "offline", "reason": "unknown"}
         self._silent = False
-        self._progress = trio.Event()
+        self._progress = Changing()
 
     async def open(self) -> None:
         """Read the current state from the broker. You have to call this once, before you call `take`."""
@@ -248,8 +247,7 @@ class GatewayStation:
                 taken += len(messages)
             self._at[mode] = (entries[end - 1].ordinal, entries[end - 1].position)
             at = end
-        progress, self._progress = self._progress, trio.Event()
-        progress.set()
+        self._progress.notify()
         return taken
 
     async def _read_start(self) -> None:
@@ -267,8 +265,7 @@ class GatewayStation:
         """Skip entries that can't be published because of a bug. Live subscribers then read them from the broker."""
         self._at[mode] = max(self._at[mode], (entries[-1].ordinal, entries[-1].position))
         self._doubted.add(mode)
-        progress, self._progress = self._progress, trio.Event()
-        progress.set()
+        self._progress.notify()
 
     def _publish(self, mode: FramesMode, turn: Turn, messages: Sequence[LogMessage]) -> None:
         """Publish messages that belong to the same turn."""
@@ -344,7 +341,7 @@ class GatewayStation:
         for mode in MODES:
             newest = await self._broker.last(self._keys.stream(mode))
             while newest is not None and self._at[mode] < (newest.ordinal, newest.position):
-                await self._progress.wait()
+                await self._progress.changed()
 
     async def _locate(self, game_id: str) -> None:
         for history in self.histories.values():
