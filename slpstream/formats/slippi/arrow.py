@@ -105,6 +105,7 @@ _FRAME_SOURCES = (
 )
 _ITEM_SOURCES = tuple(_sources(ITEM_UPDATE))
 _FRAME_TABLES = (FRAME_START, FRAME_BOOKEND, PRE_FRAME, POST_FRAME)
+_SLOTS_OF_FRAME = (Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command))
 _KEPT_PLANS = 64
 
 _FRAME_KEYS = (
@@ -164,9 +165,8 @@ def items_table(frames: Frames) -> pa.Table:
 def _groups(frames: Frames) -> Iterator[_Group]:
     """Yield the rows of each character."""
     for player, is_follower in frames.index.characters:
-        of_frame = (Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command))
-        of_character = (Slot(table.command, player, is_follower) for table in (PRE_FRAME, POST_FRAME))
-        offsets = tuple(map(frames.index.slots.get, (*of_frame, *of_character)))
+        slots = [Slot(table.command, player, is_follower) for table in (PRE_FRAME, POST_FRAME)]
+        offsets = tuple(map(frames.index.slots.get, (*_SLOTS_OF_FRAME, *slots)))
         which, number, revision = frames.which, frames.number, frames.revision
         updates = [places for places in offsets[2:] if places is not None]
         if all(places[places.argmin()] == ABSENT for places in updates):

@@ -213,11 +213,12 @@ class Frames:
     def of(cls, data: bytes, index: FrameIndex, sizes: Mapping[int, int]) -> Self:
         """Return the last sending of each frame number, in ascending order."""
         keep_freed_memory()
-        if ascends(index.numbers):
-            return cls(data, index, sizes)
-        order, firsts, counts = _by_number(index.numbers)
-        frames = cls(data, index, sizes, order[firsts + counts - 1])
-        frames.revision = (counts - 1).astype(np.int32)
+        which, revision = None, np.zeros(len(index.numbers), np.int32)
+        if not ascends(index.numbers):
+            order, firsts, counts = _by_number(index.numbers)
+            which, revision = order[firsts + counts - 1], (counts - 1).astype(np.int32)
+        frames = cls(data, index, sizes, which)
+        frames.revision = revision
         return frames
 
     @cached_property

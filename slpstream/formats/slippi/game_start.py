@@ -277,7 +277,9 @@ class GameStartPayload:
     @property
     def player_indices(self) -> list[int]:
         """The player indices of the ports that are in the game."""
-        return [index for index in range(PLAYERS) if self.get("type", index) != PLAYER_TYPE_EMPTY]
+        offset, stride_bytes, _ = _ROWS["type"]
+        types = self.data[offset : offset + PLAYERS * stride_bytes : stride_bytes]
+        return [index for index, type in enumerate(types) if type != PLAYER_TYPE_EMPTY]
 
     def settings(self) -> Settings:
         """Return the `settings` for messages."""
