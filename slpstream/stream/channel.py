@@ -175,7 +175,9 @@ class Channel(Changing):
         for game in self.games[:-KNOWN_GAMES]:
             if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
                 keeps_one = True
-            elif game.secondary or not keeps_one:  # any other game would then sort before the one that is kept
+            elif (
+                game.secondary or not keeps_one
+            ):  # if it is found again, any other game sorts before the one that is kept
                 dropped.add(game)
         if dropped:
             self.games = [game for game in self.games if game not in dropped]
@@ -327,13 +329,17 @@ class Channel(Changing):
         """Send a batch of messages to one group."""
         view, members, send_to_all = group.view, group.members, self._send_to_all
         encoded: list[Chunk] = []
+
+        def encode() -> list[Chunk]:
+            return chunks(view.entries(messages, self.station, game.frames_per_second, group.bases))
+
         try:  # not a `with` block, which would be two more calls for each frame
             # Many frames would not fit into a socket, and may have to be encoded again for some members.
             is_short = messages[-1].offset - messages[0].offset < _JOINED_BYTES
             if send_to_all is not None and view.joined is not None and is_short:
                 data = view.joined(messages, self.station, view.types, view.fields)
             else:
-                encoded = chunks(view.entries(messages, self.station, game.frames_per_second, group.bases))
+                encoded = encode()
                 data = encoded[0][0] if len(encoded) == 1 else b""
             if not (data or encoded):
                 return
@@ -343,8 +349,7 @@ class Channel(Changing):
                 taken_bytes = dict.fromkeys(members, 0)
             if not taken_bytes:
                 return
-            if not encoded:
-                encoded = chunks(view.entries(messages, self.station, game.frames_per_second, group.bases))
+            encoded = encoded or encode()
         except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
             error_id = self._containment.caught(error)
             for member in [*members]:  # all of them want these bytes
@@ -363,6 +368,10 @@ class Channel(Changing):
 
         self._for_each(send, taken_bytes)
 
+    def _live_subscribers(self) -> list[StationDelivery]:
+        """Return all live subscribers in a new list, because one can leave while we send something to it."""
+        return [member for group in self.groups for member in group.members]
+
     def _for_each(
         self, act: Callable[[StationDelivery], None], members: Iterable[StationDelivery] | None = None
     ) -> None:
@@ -370,9 +379,7 @@ class Channel(Changing):
 
         An unexpected exception only ends the subscription that caused it.
         """
-        if members is None:  # a new list, because one can leave while we send something to it
-            members = [member for group in self.groups for member in group.members]
-        remaining = iter(members)
+        remaining = iter(self._live_subscribers() if members is None else members)
         while True:
             with self._containment as contained:
                 for member in remaining:

@@ -227,6 +227,10 @@ class Game:
         """Whether the game is being played, or was until now. While we are catching up with the file, this is false."""
         return self.start is not None and self.role is _PLAYED and not (self.catching_up or self.archived)
 
+    def note(self, message: LogMessage) -> None:
+        """Note the newest message of a type, which doesn't have to be in the live log."""
+        self.logs["live"].newest[message.type] = message
+
     def forget(self) -> None:
         """Free everything that can be read back from the file if it's needed again."""
         for log in self.logs.values():

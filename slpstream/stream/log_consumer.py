@@ -139,8 +139,7 @@ class LogConsumer:
 
     async def _begin(self) -> StationReader:
         reader = StationReader(self._channel, self._frames)
-        while not self._channel.settled:
-            await self._channel.changed()
+        await reader.settle()
         found: list[Game] = []
         known_end = False
         for offset in reversed(self._offsets):

@@ -44,6 +44,11 @@ class StationReader:
         channel.publish_held()
         channel.readers.add(self)
 
+    async def settle(self) -> None:
+        """Wait until the source was searched for the first time."""
+        while not self._channel.settled:
+            await self._channel.changed()
+
     def from_heads(self) -> None:
         """Begin with the next messages of the games that are in progress now, and then read all later games."""
         running = (game for game in self._channel.games if game.in_progress)

@@ -227,8 +227,7 @@ class StationDelivery:
         with self._scope:
             try:
                 self._tell_status()
-                while not self.channel.settled:
-                    await self.channel.changed()
+                await self.reader.settle()
                 await self._begin(start, is_late=is_late)
                 asked = self.subscriber.subscription.cursor_of(self.channel.station)
                 begun: Start | Cursor = self.reader.cursor() or ("start" if asked == "start" else "live")

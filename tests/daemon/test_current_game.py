@@ -51,7 +51,7 @@ class Setup:
         """Follow another file, in which a game begins. By default, the rules give it its role."""
         followed = self.add(**how)
         game = Game(str(len(self.files)), NOTHING, ring_bytes=1, order=self.channel.next_order())
-        game.logs["live"].newest["game_start"] = LogMessage("game_start", game.game_id, "live", 1, 0, b"", None)
+        game.note(LogMessage("game_start", game.game_id, "live", 1, 0, b"", None))
         game.role = self.status.role_of_new(followed) if role is None else role
         followed.game = game
         self.channel.begin(game)
@@ -143,7 +143,7 @@ async def test_game_that_is_not_played_replaces_nothing(setup: Setup, reason: st
     if reason == "catching up":
         grown.catch_up()
     if reason == "ended":
-        grown.logs["live"].newest["game_end"] = LogMessage("game_end", grown.game_id, "live", 2, 0, b"", None)
+        grown.note(LogMessage("game_end", grown.game_id, "live", 2, 0, b"", None))
     followed = setup.files.of_game(grown)
     assert followed is not None
     followed.seen_to_grow = reason != "not seen to grow"

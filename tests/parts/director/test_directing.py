@@ -98,7 +98,7 @@ class Venue:
         assert game is not None
         shown = {str(index): {"post": {"stocksRemaining": left}} for index, left in enumerate(stocks)}
         body = b'"frame":%b}' % msgspec.json.encode({"frame": 1, "players": shown})
-        game.logs["live"].newest["frame"] = LogMessage("frame", game.game_id, "live", 1, 0, body, 1)
+        game.note(LogMessage("frame", game.game_id, "live", 1, 0, body, 1))
 
     def rest(self, name: str) -> None:
         """End the running game."""

@@ -78,14 +78,14 @@ class Venue:
         assert game is not None
         players = {str(index): {"post": {"stocksRemaining": left}} for index, left in enumerate(stocks)}
         body = b'"frame":%b}' % msgspec.json.encode({"frame": 1, "players": players})
-        game.logs["live"].newest["frame"] = LogMessage("frame", game.game_id, "live", 1, 0, body, 1)
+        game.note(LogMessage("frame", game.game_id, "live", 1, 0, body, 1))
 
     def end(self, name: str) -> None:
         """End the game."""
         channel = self.fakes[name].channel
         game = channel.current
         assert game is not None
-        game.logs["live"].newest["game_end"] = LogMessage("game_end", game.game_id, "live", 2, 0, b"", None)
+        game.note(LogMessage("game_end", game.game_id, "live", 2, 0, b"", None))
         channel.publish_state({"state": "idle", "reason": ""})
 
     @asynccontextmanager

@@ -64,20 +64,18 @@ class GatewayChannel(Channel):
 
         Lossless subscribers don't have to do this, because they already got it while it was secondary.
         """
-        for group in self.groups:
-            if group.view.mode == mode and group.view.delivery != "lossless":
-                for subscriber in [*group.members]:
-                    subscriber.set_back(game, START)
+        for subscriber in self._live_subscribers():
+            if subscriber.view.mode == mode and subscriber.view.delivery != "lossless":
+                subscriber.set_back(game, START)
 
     def interrupt(self, game: Game, mode: FramesMode, before: Position) -> None:
         """Make live subscribers read from the broker, because messages are missing between the end of the log and
         `before`.
         """
         log = game.logs[mode]
-        for group in self.groups:
-            if group.view.mode == mode:
-                for subscriber in [*group.members]:
-                    subscriber.set_back(game, log.head)
+        for subscriber in self._live_subscribers():
+            if subscriber.view.mode == mode:
+                subscriber.set_back(game, log.head)
         log.forget()
         log.dropped_through = max(before, log.head)
 
@@ -188,12 +186,12 @@ class GatewayStation:
                 log.dropped_through = messages[0].position.before
                 log.append(messages)
             self._known.add((game, mode))
-        game.logs["live"].newest["game_start"] = start
+        game.note(start)
         for message in messages_of(tails["live"]):
             if message.type == "game_end" and message.game_id == game.game_id:
                 _end_game(game, message)
         if stats is not None and stats.game_id == game.game_id and game.newest_stats is None:
-            game.logs["live"].newest["stats"] = stats
+            game.note(stats)
         self.channel.begin(game)
 
     async def _insert_archived(self, *, but: str | None = None) -> None:
@@ -257,7 +255,7 @@ class GatewayStation:
             return
         start = await self.histories["live"].first_of(game.game_id)
         if start is not None and start.type == "game_start" and game.start is None:
-            game.logs["live"].newest["game_start"] = start
+            game.note(start)
             _begin_game(game, start)
             self.channel.notify()
 
