@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import trio
 
+from slpstream.sources.tail.shared_thread import SharedThread
 from slpstream.sources.tail.threads import Threads
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ class BackgroundCall(Generic[T]):
         """Whether a call has ended and you haven't taken its outcome yet."""
         return self._outcome is not None
 
-    def start(self, work: Callable[[], T]) -> bool:
-        """Start a call. Returns False if it isn't possible to start a thread now."""
+    def start(self, work: Callable[[], T], thread: SharedThread | None = None) -> bool:
+        """Start a call, in `thread` if you pass one. Returns False if it isn't possible to start a thread now."""
         self._ended = trio.Event()
-        if self._threads.start(work, self._finish):
+        if (thread or self._threads).start(work, self._finish):
             return True
         self._ended = None
         return False

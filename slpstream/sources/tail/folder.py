@@ -277,7 +277,7 @@ class FolderTail:
         """
         now = trio.current_time()
         if self._handover.is_waiting and self._is_notified and not self._schedule.due:
-            if self._scans.start(now):
+            if self._scans.start(now, self._notifications.scan_thread):
                 self._reader.poll_unchanged(self._table.open, now)  # all, so that polls need no wakeups of their own
             else:
                 self._reader.poll_unchanged(self._schedule.to_poll(now), now)

@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import trio
 
 from slpstream.sources.tail.changes import OpenFile
+from slpstream.sources.tail.shared_thread import SharedThread
 from slpstream.sources.tail.timers import Timers
 
 Strategy: TypeAlias = Literal["inotify", "directory changes", "kqueue", "watchdog", "polling"]
@@ -52,7 +53,9 @@ class Notifications:
     in it, and finally `keep_folders` with all folders that it has found.
     """
 
-    def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
+    def __init__(
+        self, degraded: str | None, timers: Timers | None = None, scan_thread: SharedThread | None = None
+    ) -> None:
         """If there are many waiters, you should pass `timers`, because these make timeouts cheap.
 
         Otherwise, each wait has a timeout of its own.
@@ -61,6 +64,8 @@ class Notifications:
         self.strategy: Strategy = "polling"
         """How changes are noticed while notifications work."""
         self._timers = timers
+        self.scan_thread = scan_thread
+        """The thread for those scans that are not urgent, if the roots share one."""
         self.read_now: Callable[[str, float | None], bool] | None = None
         """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop with the
         path and, if it is known, the time; this saves a task switch for every frame."""
@@ -76,6 +81,7 @@ class Notifications:
         """Cut the connection to the watcher. After this, only a timer remains."""
         self.connection = None
         self._timers = None
+        self.scan_thread = None
         self.read_now = None
 
     @property

@@ -17,6 +17,7 @@ from slpstream.sources.tail.identity import FileIdentity
 from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.scan import KnownFiles, Refusal, ScanResult, examine_all, folders_changed, scan_tree
 from slpstream.sources.tail.schedule import ReadSchedule
+from slpstream.sources.tail.shared_thread import SharedThread
 from slpstream.sources.tail.tailer import MAX_MISSED_SCANS
 from slpstream.sources.tail.threads import Threads
 from slpstream.system.stagger import phase_of
@@ -177,14 +178,17 @@ class Scans:
         """
         self._times.scan_soon(now)
 
-    def start(self, now: float) -> bool:
-        """Start a scan if it is due, unless one is already running. Returns whether one was started."""
+    def start(self, now: float, thread: SharedThread | None = None) -> bool:
+        """Start a scan if it is due, unless one is already running. Returns whether one was started.
+
+        Pass `thread` if the scan isn't urgent, and shares it with others.
+        """
         if now < self._times.next_scan or self.call.is_running or self.call.has_outcome:
             return False
         self._times.begin(now)
         self._version = self._table.next_version()
         tree, known, judge_by_age = self._tree, self._table.known_files(), self._judge_by_age
-        if self.call.start(lambda: tree.scan(known, judge_by_age=judge_by_age)):
+        if self.call.start(lambda: tree.scan(known, judge_by_age=judge_by_age), thread):
             return True
         self._times.next_scan = now + MISSING_SECONDS
         return False

@@ -47,6 +47,7 @@ from slpstream.sources.tail.identity import FileIdentity, identity_of
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.notifications import Connection, Notifications, Strategy
 from slpstream.sources.tail.scan import GONE
+from slpstream.sources.tail.shared_thread import SharedThread
 from slpstream.sources.tail.size_polling import SizePolling
 from slpstream.sources.tail.timers import Timers
 
@@ -94,6 +95,7 @@ class Watcher:
         self._system = _System(self._on_reader, readers_of or readers_of_platform)
         self._reader_started = trio.Event()
         self._timers = Timers()
+        self._scan_thread = SharedThread(self._timers)
         self._scope: trio.CancelScope | None = None
         self._ended = trio.Event()
         self._token: trio.lowlevel.TrioToken | None = None
@@ -128,7 +130,7 @@ class Watcher:
         name = os.fspath(root)
         watched = self._roots.get(name)
         if watched is None:
-            watched = _WatchedRoot(name, self._system, self._timers, self._token)
+            watched = _WatchedRoot(name, self._system, self._timers, self._scan_thread, self._token)
             self._roots[name] = watched
         return watched.add_listener()
 
@@ -277,11 +279,13 @@ class _WatchedRoot(FileSystemEventHandler):
         root: str,
         system: _System,
         timers: Timers,
+        scan_thread: SharedThread,
         token: trio.lowlevel.TrioToken,
     ) -> None:
         self._root = root
         self._system = system
         self._timers = timers
+        self._scan_thread = scan_thread
         self._token = token
         self._listeners: tuple[Notifications, ...] = ()
         self._lock = threading.Lock()
@@ -295,7 +299,7 @@ class _WatchedRoot(FileSystemEventHandler):
 
     def add_listener(self) -> Notifications:
         """Return notifications for one more listener."""
-        notifications = Notifications(self._system.trouble or _NOT_YET, self._timers)
+        notifications = Notifications(self._system.trouble or _NOT_YET, self._timers, self._scan_thread)
         notifications.connection = Connection(
             watch_root=partial(self.watch_root, notifications),
             watch_folder=partial(self._watch_folder, notifications),
