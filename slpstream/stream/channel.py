@@ -175,9 +175,8 @@ class Channel(Changing):
         for game in self.games[:-KNOWN_GAMES]:
             if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
                 keeps_one = True
-            elif (
-                game.secondary or not keeps_one
-            ):  # if it is found again, any other game sorts before the one that is kept
+            elif game.secondary or not keeps_one:
+                # Any other game would, if it is found again, sort before the one that is kept.
                 dropped.add(game)
         if dropped:
             self.games = [game for game in self.games if game not in dropped]

@@ -38,9 +38,10 @@ class SharedThread:
         """The newest queue. Its thread may have ended."""
 
     def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> bool:
-        """Start `work`. When it and some other work is done, `deliver` is called in the event loop with the outcome.
+        """Start `work`, but don't wait for it. Later, `deliver` is called in the event loop with the outcome.
 
-        If no thread can be started now, this returns False without starting anything.
+        The outcomes of work that shares a thread are delivered together. If no thread can be started now, this returns
+        False without starting anything.
         """
         if self._queue is not None and self._queue.add(work, deliver):
             return True
