@@ -43,9 +43,8 @@ from slpstream.web.site import Site
 from slpstream.web.stations import Stations
 
 GRACE_SECONDS = 3.0
-_COUNT_SECONDS = 1.0
-_GARBAGE_SECONDS = 600.0
-_GARBAGE_THRESHOLDS = (10_000, 5, 5_000)
+_ALL_GARBAGE_SECONDS = 600
+_NEW_OBJECTS, _NEVER = 10_000, 1_000_000_000
 _SWITCH_SECONDS = 0.0002
 """How long a worker thread may keep the interpreter while the event loop is waiting for it.
 
@@ -137,8 +136,7 @@ class Service:
         """
         async with trio.open_nursery() as upkeep:
             upkeep.start_soon(self._ping_watchdog)
-            for run in (self._count_tasks, _collect_garbage):
-                upkeep.start_soon(self._errors.keep_running, "upkeep", run)
+            upkeep.start_soon(self._errors.keep_running, "upkeep", self._keep_tidy)
             if self._reload is not None:
                 upkeep.start_soon(self._reload_on_hangup, self._reload)
             host = f"[{self._host}]" if ":" in self._host else self._host
@@ -189,10 +187,18 @@ class Service:
             systemd.notify("WATCHDOG=1")
             await trio.sleep(interval_seconds)
 
-    async def _count_tasks(self) -> None:
+    async def _keep_tidy(self) -> None:
+        """Count the tasks, and collect reference cycles: often among the new objects, and rarely among all.
+
+        The event loop stands still while the collector visits objects. On its own, it visits the new ones when many
+        more were made than freed. While connections come and go, this takes so long that a hundred thousand are new.
+        """
         while True:
-            self.tasks = trio.lowlevel.current_statistics().tasks_living
-            await trio.sleep(_COUNT_SECONDS)
+            for _ in range(_ALL_GARBAGE_SECONDS):
+                self.tasks = trio.lowlevel.current_statistics().tasks_living
+                await trio.sleep(1)
+                gc.collect(0)
+            gc.collect()
 
 
 def run_process(main: Callable[[], Awaitable[object]]) -> None:
@@ -278,26 +284,16 @@ def _read_token(credential: str, token_file: str) -> str | None:
     return read_secret(path, f"server.{credential}_file")
 
 
-async def _collect_garbage() -> None:
-    """Collect reference cycles from time to time.
-
-    We do this rarely, because the event loop stands still meanwhile. Games and connections don't have any cycles (there
-    is a test for this), so there is little to collect, and all of it comes from libraries.
-    """
-    while True:
-        await trio.sleep(_GARBAGE_SECONDS)
-        gc.collect()
-
-
 def _collect_garbage_rarely() -> None:
-    """Make full garbage collections rare.
+    """Make Python visit objects only once on its own, while they are new.
 
-    A collection visits every object, and the event loop stands still meanwhile: a quarter of a second with five
-    thousand connections. Most objects are freed without it. The objects from the start are kept for ever. Three in a
-    hundred of them are garbage, but finding these would take a tenth of the time of a start.
+    Visiting all takes a quarter of a second with five thousand connections, and most objects are freed without it.
+    Games and connections don't have any reference cycles (there is a test for this), so there is little to collect, and
+    all of it comes from libraries. The objects from the start are kept for ever. Three in a hundred of them are
+    garbage, but finding these would take a tenth of the time of a start.
     """
     gc.freeze()
-    gc.set_threshold(*_GARBAGE_THRESHOLDS)
+    gc.set_threshold(_NEW_OBJECTS, _NEVER, _NEVER)
 
 
 def _limit_malloc_arenas() -> None:
