@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Self
 
 _COPIED: set[type] = {list, dict, set, deque, Counter, defaultdict}
 """The types of attributes that are copied: containers, and computers."""
-_NAMES: dict[type, tuple[str, ...]] = {}
-"""Names of the attributes of each class. Up to Python 3.12, an object is slower once `vars` has been called for it."""
+_READERS: dict[type, tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {}
+"""Names of the attributes of each class, and a function that returns their values, with the class before them. (With
+one name alone, `attrgetter` returns no tuple.)
+
+Up to Python 3.12, an object is slower once `vars` has been called for it.
+"""
 
 
 class Computer:
@@ -25,9 +31,11 @@ class Computer:
     def copy(self) -> Self:
         """Return a copy of this computer. It has the same state, but is independent from then on."""
         kind = type(self)
-        names = _NAMES.get(kind) or _NAMES.setdefault(kind, tuple(vars(self)))
+        if kind not in _READERS:
+            _READERS[kind] = tuple(vars(self)), attrgetter("__class__", *vars(self))
+        names, values_of = _READERS[kind]
         twin = kind.__new__(kind)
-        values = [getattr(self, name) for name in names]
+        _, *values = values_of(self)
         twin.__dict__ = {
             name: value.copy() if type(value) in _COPIED else value for name, value in zip(names, values, strict=True)
         }
