@@ -27,7 +27,10 @@ class Evening(RuleBasedStateMachine):
         self.freed: set[str] = set()
         """Names of seats that have become free after inactivity. They stay in a set that has begun."""
         self.played: dict[int, str] = {}
-        """Names in the set at the end of its last game, by port. They stay there, even if people change ports."""
+        """Names in the set at the end of its last game, by port, but not of those who have left it since then.
+
+        They stay there, even if people change ports.
+        """
         self.came: set[str] = set()
         """Names of people who have claimed a seat since the last game, even if somebody has taken it over."""
 
@@ -75,6 +78,7 @@ class Evening(RuleBasedStateMachine):
     @rule(phone=PHONES)
     def leave(self, phone: str) -> None:
         self.station.leave(phone)
+        self.played = {port: name for port, name in self.played.items() if name != phone}
         assert phone not in self.station.claimed.values()
         if not self.station.now.is_over and not self.operated and phone not in self.freed:
             assert phone not in self.station.shown.values()
