@@ -452,6 +452,9 @@ class _Grouping:
         for index, seat in correction.seats.items():
             seated = current.member(index)
             if seated is not None:
+                for member in current.members:  # nobody has two seats, whoever an operator has named at this port
+                    if member.seat is not None and folded(member.seat.name) == folded(seat.name):
+                        member.seat = None
                 seated.seat = seat
         for index, details in correction.details.items():
             described = current.member(index)

@@ -82,6 +82,19 @@ def test_operators_name_wins_until_it_is_withdrawn() -> None:
     assert station.shown == {1: "Ann", 2: "Bob"}
 
 
+def test_operators_name_leaves_nobody_with_two_seats() -> None:
+    """Somebody changes ports between two games, and then the operator names this port."""
+    station = Station()
+    station.play(1, 1, 2, 3, 4)
+    station.claim("ann", 1)
+    station.claim("ann", 4)
+    station.begin(1, 2, 3, 4)
+    assert station.shown == {4: "ann"}
+    station.correct(names={"3": "Zoe"})
+    assert station.shown == {4: "Zoe"}
+    assert station.now.seated == {3: "ann"}
+
+
 def test_operator_removes_a_phones_name() -> None:
     station = Station()
     station.claim("a", 1, "Rude")

@@ -32,7 +32,7 @@ class Evening(RuleBasedStateMachine):
         They stay there, even if people change ports.
         """
         self.came: set[str] = set()
-        """Names of people who have claimed a seat since the last game, even if somebody has taken it over."""
+        """Names of people who have claimed or changed seats since the last game, even if somebody has taken it over."""
 
     @property
     def playing(self) -> bool:
@@ -70,6 +70,8 @@ class Evening(RuleBasedStateMachine):
                 self.station.swap(phone, port)
             return
         self.station.swap(phone, port)
+        if not self.playing:
+            self.came |= {phone, before.get(port, phone)}
         assert self.station.claimed.get(port) == phone
         assert self.station.claimed.get(mine) == (phone if mine == port else before.get(port))
         if self.station.payload["state"] == "running" and not self.playing:
@@ -77,10 +79,12 @@ class Evening(RuleBasedStateMachine):
 
     @rule(phone=PHONES)
     def leave(self, phone: str) -> None:
+        had_seat = phone in self.station.claimed.values()
         self.station.leave(phone)
-        self.played = {port: name for port, name in self.played.items() if name != phone}
+        if had_seat:
+            self.played = {port: name for port, name in self.played.items() if name != phone}
         assert phone not in self.station.claimed.values()
-        if not self.station.now.is_over and not self.operated and phone not in self.freed:
+        if had_seat and not self.station.now.is_over and not self.operated and phone not in self.freed:
             assert phone not in self.station.shown.values()
 
     @precondition(lambda self: not self.playing)
