@@ -43,9 +43,13 @@ def main() -> None:
         else f"medians of {form.runs} runs (lowest to highest)\n"
     )
     figures: list[Figure] = []
+    loops_milliseconds = []
     for name in arguments.names or BENCHMARKS:
         print(f"{name} ...", file=sys.stderr, flush=True)
+        loops_milliseconds.append(machine.loop_milliseconds())
         figures += BENCHMARKS[name](form)
+    note = "before each benchmark; where the machine is quiet, it always takes the same time"
+    figures.append(Figure("loop of 100,000 additions", loops_milliseconds, "ms", None, note))
     print(table(figures))
     if arguments.write and how_far.last is not None:
         how_far.write(how_far.last, "; ".join(f"{name}: {value}" for name, value in facts.items()))
