@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -51,6 +52,8 @@ class Failures:
         self.now = trio.Event()
         self.ran = Counter[str]()
         """The number of injected failures of each kind of part."""
+        self.ran_again = Counter[str]()
+        """How often parts of each kind have begun since the failures."""
 
     @contextlib.contextmanager
     def injected(self) -> Iterator[None]:
@@ -61,6 +64,7 @@ class Failures:
         ) -> None:
             async def fail_once() -> None:
                 if self.now.is_set():
+                    self.ran_again[part] += 1
                     await run()
                     return
                 async with trio.open_nursery() as nursery:
@@ -121,6 +125,15 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
     )
 
 
+@pytest.fixture(autouse=True)
+def log(tmp_path: Path) -> Iterator[None]:
+    """Write the log with its tracebacks to a file."""
+    with (tmp_path / "log").open("w") as log:
+        logs.configure("json", "info", log)
+        yield
+        structlog.reset_defaults()
+
+
 async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
     receiver, failures = Receiver(), Failures()
     calls, relay_port = free_port(), free_port()
@@ -146,48 +159,49 @@ async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
                 ],
                 strict=False,
             )
-            with (tmp_path / "log").open("w") as log:
-                logs.configure("json", "info", log)
-                await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
-                await until(lambda: all(station.ready for station in daemon.host.stations.stations))
-                await trio.sleep(0.5)
-                failures.now.set()
-                await until(lambda: counted(daemon) == failures.ran)
-                await trio.sleep(1.5)  # parts are restarted after a second
+            await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+            await until(lambda: all(station.ready for station in daemon.host.stations.stations))
+            await trio.sleep(0.5)
+            failures.now.set()
+            await until(lambda: counted(daemon) == failures.ran)
+            await until(lambda: failures.ran_again >= failures.ran)
+            await until(lambda: len(wii.handshakes) >= 2)  # it does not send a game again that is over
 
-                wii.begin_game()
-                wii.write(raw_of(recorded))
-                wii.end_game()
-                (stations / "second").mkdir()
-                for number in range(2):
-                    data = replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=5 * number)
-                    (tmp_path / "main" / f"Game_{number}.slp").write_bytes(data)
-                with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as caller:
-                    await caller.bind(("127.0.0.2", 0))  # 127.0.0.1 already has a station
-                    await caller.sendto(write_call("Console", "02:00:00:00:00:09"), ("127.0.0.1", calls))
+            wii.begin_game()
+            wii.write(raw_of(recorded))
+            wii.end_game()
+            (stations / "second").mkdir()
+            for number in range(2):
+                data = replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=5 * number)
+                (tmp_path / "main" / f"Game_{number}.slp").write_bytes(data)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
+                caller.bind(("127.0.0.2", 0))  # 127.0.0.1 already has a station
 
-                    def is_written(path: str, count: int = 1) -> Callable[[], bool]:
-                        return lambda: len(list(tmp_path.glob(path))) == count
+                def is_discovered() -> bool:
+                    caller.sendto(write_call("Console", "02:00:00:00:00:09"), ("127.0.0.1", calls))
+                    return any(each.origin == "discovered" for each in daemon.host.stations.values())
 
-                    hook = receiver.received["/hook"]
-                    works: dict[str, Callable[[], object]] = {
-                        "chat": lambda: len(receiver.received["/chat"]) == 3,
-                        "webhook": lambda: {"game_end", "set"} <= {each["type"] for each in hook},
-                        "bracket": lambda: receiver.received["/bracket"],
-                        "jsonl": is_written("jsonl/main/*.jsonl", 2),
-                        "obs": lambda: json.loads((tmp_path / "obs/main/state.json").read_text())["players"],
-                        "scoreboard": lambda: (tmp_path / "scoreboard/score1.txt").read_text() == "2",
-                        "handover": is_written("zips/*.zip"),
-                        "console": is_written("recordings/wii/*.slp"),
-                        "subfolders": lambda: "second" in daemon.host.stations,
-                        "discovery": lambda: any(each.origin == "discovered" for each in daemon.host.stations.values()),
-                    }
-                    for part, is_working in works.items():
-                        with trio.move_on_after(20) as waited:
-                            await until(is_working)
-                        assert not waited.cancelled_caught, f"{part} has not recovered"
-                assert counted(daemon) == failures.ran
-                assert len(failures.ran) > 20, failures.ran
-                daemon.stop()
+                def is_written(path: str, count: int = 1) -> Callable[[], bool]:
+                    return lambda: len(list(tmp_path.glob(path))) == count
+
+                hook = receiver.received["/hook"]
+                works: dict[str, Callable[[], object]] = {
+                    "chat": lambda: len(receiver.received["/chat"]) == 3,
+                    "webhook": lambda: {"game_end", "set"} <= {each["type"] for each in hook},
+                    "bracket": lambda: receiver.received["/bracket"],
+                    "jsonl": is_written("jsonl/main/*.jsonl", 2),
+                    "obs": lambda: json.loads((tmp_path / "obs/main/state.json").read_text())["players"],
+                    "scoreboard": lambda: (tmp_path / "scoreboard/score1.txt").read_text() == "2",
+                    "handover": is_written("zips/*.zip"),
+                    "console": is_written("recordings/wii/*.slp"),
+                    "subfolders": lambda: "second" in daemon.host.stations,
+                    "discovery": is_discovered,
+                }
+                for part, is_working in works.items():
+                    with trio.move_on_after(20) as waited:
+                        await until(is_working)
+                    assert not waited.cancelled_caught, f"{part} has not recovered"
+            assert counted(daemon) == failures.ran
+            assert len(failures.ran) > 20, failures.ran
+            daemon.stop()
             nursery.cancel_scope.cancel()
-    structlog.reset_defaults()
