@@ -44,7 +44,9 @@ from slpstream.web.stations import Stations
 
 GRACE_SECONDS = 3.0
 _ALL_GARBAGE_SECONDS = 600
-_NEW_OBJECTS, _NEVER = 10_000, 1_000_000_000
+_NEW_OBJECTS = 10_000
+"""Python collects new objects on its own once so many more were made than freed."""
+_NEVER = 1_000_000_000
 _SWITCH_SECONDS = 0.0002
 """How long a worker thread may keep the interpreter while the event loop is waiting for it.
 
@@ -190,8 +192,8 @@ class Service:
     async def _keep_tidy(self) -> None:
         """Count the tasks, and collect reference cycles: often among the new objects, and rarely among all.
 
-        The event loop stands still while the collector visits objects. On its own, it visits the new ones when many
-        more were made than freed. While connections come and go, this takes so long that a hundred thousand are new.
+        The event loop stands still while the collector visits objects. Left alone, it visits the new ones only after
+        many more objects were made than freed. While connections come and go, a hundred thousand are new by then.
         """
         while True:
             for _ in range(_ALL_GARBAGE_SECONDS):
@@ -285,7 +287,7 @@ def _read_token(credential: str, token_file: str) -> str | None:
 
 
 def _collect_garbage_rarely() -> None:
-    """Make Python visit objects only once on its own, while they are new.
+    """Limit the collections that Python begins on its own to new objects.
 
     Visiting all takes a quarter of a second with five thousand connections, and most objects are freed without it.
     Games and connections don't have any reference cycles (there is a test for this), so there is little to collect, and

@@ -452,7 +452,8 @@ class _Grouping:
         for index, seat in correction.seats.items():
             seated = current.member(index)
             if seated is not None:
-                for member in current.members:  # nobody has two seats, whoever an operator has named at this port
+                # Nobody has two seats. A name that an operator gave to this port can hide that the person has moved.
+                for member in current.members:
                     if member.seat is not None and folded(member.seat.name) == folded(seat.name):
                         member.seat = None
                 seated.seat = seat

@@ -165,7 +165,7 @@ async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
             failures.now.set()
             await until(lambda: counted(daemon) == failures.ran)
             await until(lambda: failures.ran_again >= failures.ran)
-            await until(lambda: len(wii.handshakes) >= 2)  # it does not send a game again that is over
+            await until(lambda: len(wii.handshakes) >= 2)  # a console doesn't send a game that is over
 
             wii.begin_game()
             wii.write(raw_of(recorded))

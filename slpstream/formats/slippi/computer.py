@@ -10,10 +10,10 @@ from typing import Any, Self
 _COPIED: set[type] = {list, dict, set, deque, Counter, defaultdict}
 """The types of attributes that are copied: containers, and computers."""
 _READERS: dict[type, tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {}
-"""Names of the attributes of each class, and a function that returns their values, with the class before them. (With
-one name alone, `attrgetter` returns no tuple.)
+"""Names of the attributes of each class, and a function that returns the class of an object and then their values. With
+the class, there are always two names at least, for which `attrgetter` returns a tuple.
 
-Up to Python 3.12, an object is slower once `vars` has been called for it.
+The names are kept because up to Python 3.12, an object is slower once `vars` has been called for it.
 """
 
 
@@ -32,7 +32,8 @@ class Computer:
         """Return a copy of this computer. It has the same state, but is independent from then on."""
         kind = type(self)
         if kind not in _READERS:
-            _READERS[kind] = tuple(vars(self)), attrgetter("__class__", *vars(self))
+            own = tuple(vars(self))
+            _READERS[kind] = own, attrgetter("__class__", *own)
         names, values_of = _READERS[kind]
         twin = kind.__new__(kind)
         _, *values = values_of(self)
