@@ -11,12 +11,9 @@ from slpstream.formats.registry import choose
 from slpstream.formats.slplog.container import Block
 from tests.formats.games import games
 from tests.formats.slippi.built import varied_replay
-from tests.project import IN_CI
 from tests.replays import SHARED, real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 
-_MAX_BYTES = 200_000
-"""Outside CI only this much of a longer replay is packed. The benchmark packs all of them whole."""
 OWN = (
     *("singles_0.1", "crashed_2.1", "gecko_3.3", "short_pre_frames_3.17", "duplicate_game_end_3.18"),
     *("unknown_event_3.18", "stadium_3.19"),
@@ -33,15 +30,9 @@ def files() -> Mapping[str, Path | bytes]:
     """Files of all formats by name: built ones, and all files of the test data, including damaged ones."""
     others = [path for folder in ("gci", "stunts", "mk8") for path in sorted((SHARED / folder).rglob("*"))]
     real = real_replays() + [path for path in others if path.is_file() and path.suffix != ".json"]
-    built: dict[str, Path | bytes] = {"varied.slp": varied_replay(), "match.slp": synthetic()[:_MAX_BYTES], **games()}
+    built: dict[str, Path | bytes] = {"varied.slp": varied_replay(), "match.slp": synthetic()[:200_000], **games()}
     own = {f"{name}.slp": replay_path(name) for name in OWN}
     return built | own | {f"{path.parent.name}/{path.name}": path for path in real}
-
-
-def bytes_of(file: Path | bytes) -> bytes:
-    """The bytes of a file, or the first ones of a long Slippi replay."""
-    data = file if isinstance(file, bytes) else file.read_bytes()
-    return data[:_MAX_BYTES] if data.startswith(b"{U") and not IN_CI else data
 
 
 def format_of(name: str, data: bytes) -> str:

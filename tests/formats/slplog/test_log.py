@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -19,14 +20,14 @@ from slpstream.formats.slplog.writer import SlippiLogWriter, new_writer, pack
 from slpstream.model.errors import FormatError, FramingError, Unsupported, WrongFormat
 from tests.formats.gci.writer import encode, new_replay
 from tests.formats.slippi.built import varied_replay
-from tests.formats.slplog.logs import bytes_of, changed, files, format_of, synthetic
+from tests.formats.slplog.logs import changed, files, format_of, synthetic
 from tests.formats.stunts import built as stunts
 from tests.formats.stunts import writer as stunts_writer
 
 
-@pytest.mark.parametrize("name", files())
-def test_files_round_trip(name: str) -> None:
-    data = bytes_of(files()[name])
+@pytest.mark.parametrize(("name", "file"), files().items(), ids=files())
+def test_files_round_trip(name: str, file: Path | bytes) -> None:
+    data = file if isinstance(file, bytes) else file.read_bytes()
     log = ReplayLog.of(pack(data, format_of(name, data), name))
     assert log.unpack() == data
     assert log.header.name == name
