@@ -7,7 +7,7 @@ why a cursor stays valid when the daemon restarts.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import Enum, auto
 from operator import attrgetter
@@ -55,9 +55,9 @@ class GameLog:
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
         self._messages: list[LogMessage] = []
-        self._sizes_bytes: list[int] = []
-        self.size_bytes = 0
-        """Approximately how much memory the ring uses."""
+        self._ends_bytes: list[int] = []
+        """For each message, the size of all messages up to it, including the dropped ones."""
+        self._dropped_bytes = 0
         self.dropped_through = START
         """Position of the newest message that is not in the ring any more. If the ring is empty, it is the `head`."""
         self.newest: dict[str, LogMessage] = {}
@@ -67,6 +67,11 @@ class GameLog:
     def head(self) -> Position:
         """Position of the newest message."""
         return self._messages[-1].position if self._messages else self.dropped_through
+
+    @property
+    def size_bytes(self) -> int:
+        """Approximately how much memory the ring uses."""
+        return self._ends_bytes[-1] - self._dropped_bytes if self._ends_bytes else 0
 
     def append(self, messages: list[LogMessage]) -> list[LogMessage]:
         """Append messages, which must be in order, and return them. Those that the log already has are left out.
@@ -78,33 +83,31 @@ class GameLog:
             head = self.head
             messages = [message for message in messages if message.position > head]
         self._messages += messages
+        ends_bytes, newest_of = self._ends_bytes, self.newest
+        end_bytes = ends_bytes[-1] if ends_bytes else self._dropped_bytes
         for message in messages:
             content, kind = message.content, message.type
-            self.newest[kind] = message
-            size_bytes = OVERHEAD_BYTES
+            newest_of[kind] = message
+            end_bytes += OVERHEAD_BYTES
             # `isinstance` is slow here, because msgspec's metaclass is that of abstract classes.
             if type(content) is not bytes:
-                size_bytes += content.size_bytes  # type: ignore[union-attr]
+                end_bytes += content.size_bytes  # type: ignore[union-attr]
             elif kind != "finalized":  # it has only a few bytes
-                size_bytes += len(content)
-            self._sizes_bytes += (size_bytes,)
-            self.size_bytes += size_bytes
-        if self.size_bytes > self._ring_bytes:
+                end_bytes += len(content)
+            ends_bytes += (end_bytes,)
+        if end_bytes - self._dropped_bytes > self._ring_bytes:
             self._drop_oldest()
         return messages
 
     def _drop_oldest(self) -> None:
         """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
+        ends_bytes = self._ends_bytes
         target_bytes = self._ring_bytes - self._ring_bytes // _SPARE_PART
-        dropped = 0
-        for size_bytes in self._sizes_bytes[:-1]:
-            if self.size_bytes <= target_bytes:
-                break
-            self.size_bytes -= size_bytes
-            dropped += 1
+        dropped = min(bisect_left(ends_bytes, ends_bytes[-1] - target_bytes) + 1, len(ends_bytes) - 1)
         if dropped:
             self.dropped_through = self._messages[dropped - 1].position
-            del self._messages[:dropped], self._sizes_bytes[:dropped]
+            self._dropped_bytes = ends_bytes[dropped - 1]
+            del self._messages[:dropped], ends_bytes[:dropped]
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """Return the messages after `position`, or `None` if the ring has already dropped some of them."""
@@ -117,7 +120,7 @@ class GameLog:
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""
         self.dropped_through = self.head
-        self._messages, self._sizes_bytes, self.size_bytes = [], [], 0
+        self._messages, self._ends_bytes, self._dropped_bytes = [], [], 0
         self.newest = {kind: message for kind, message in self.newest.items() if kind not in DROPPABLE_TYPES}
 
 

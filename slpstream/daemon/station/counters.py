@@ -44,15 +44,32 @@ class StationCounters:
         `held` means that the bytes were held back because nothing was reading them. Frames and results of a file that
         is older than the daemon only count after it has been read to its end.
         """
-        file, game = followed.file, followed.game
+        game = followed.game
         live = game is None or not game.catching_up
+        if batch.notable:
+            self._count_notable(followed, batch, live=live)
+        if batch.frames and live:
+            self._frames += batch.frames
+            self._resent_frames += batch.resent_frames
+            if not held:
+                file = followed.file
+                mtime_ns = file.mtime_ns
+                delay_seconds = time.time() - mtime_ns / 1e9
+                if delay_seconds < 0:
+                    delay_seconds = 0.0
+                if batch.frames > 1 or mtime_ns == file.previous_mtime_ns:  # seldom
+                    delay_seconds = self._oldest_seconds(file, batch.frames, delay_seconds)
+                self._delays_seconds.append(delay_seconds)
+
+    def _count_notable(self, followed: FollowedFile, batch: Batch, *, live: bool) -> None:
+        """Count and log the diagnostics of a batch, its Game End, and what was wrong with the bytes."""
         for event in batch.notable:
             if isinstance(event, Diagnostic):
                 self.metrics.diagnostic(event.code)
                 self._log.warning(
                     "diagnostic",
                     game_id=followed.pipeline.game_id,
-                    file=printable(file.path, self._folder),
+                    file=printable(followed.file.path, self._folder),
                     code=event.code,
                     offset=event.offset,
                     message=event.message,
@@ -66,18 +83,8 @@ class StationCounters:
                 last_frame=batch.end.last_frame,
                 duration_seconds=batch.end.duration_seconds,
             )
-        if batch.notable and followed.pipeline.failure is not None:
+        if followed.pipeline.failure is not None:
             self.metrics.decode_errors.inc()
-        if batch.frames and live:
-            self._frames += batch.frames
-            self._resent_frames += batch.resent_frames
-            if not held:
-                delay_seconds = time.time() - file.mtime_ns / 1e9
-                if delay_seconds < 0:
-                    delay_seconds = 0.0
-                if batch.frames > 1 or file.mtime_ns == file.previous_mtime_ns:  # seldom
-                    delay_seconds = self._oldest_seconds(file, batch.frames, delay_seconds)
-                self._delays_seconds.append(delay_seconds)
 
     def _oldest_seconds(self, file: TailedFile, frames: int, newest_seconds: float) -> float:
         """Estimate how long the oldest of these frames has been in the file, given how long it is for the newest one.
