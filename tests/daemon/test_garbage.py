@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 from trio.testing import MockClock
 
 from slpstream.config import Config, Server, Store
@@ -22,16 +23,18 @@ class Node:
 
 
 @pytest.mark.trio
-async def test_new_garbage_is_collected_even_if_few_objects_are_made(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_new_garbage_is_collected_even_if_few_objects_are_made(tmp_path: Path, mock_clock: MockClock) -> None:
     """Python does not begin a collection on its own as long as about as many objects are freed as made."""
     daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [], strict=True)
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+        await trio.testing.wait_all_tasks_blocked()
         gc.disable()
         try:
             node = weakref.ref(Node())
             assert node() is not None
-            await trio.sleep(2)
+            mock_clock.jump(2)
+            await trio.testing.wait_all_tasks_blocked()
             assert node() is None
         finally:
             gc.enable()
