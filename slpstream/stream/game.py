@@ -55,9 +55,8 @@ class GameLog:
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
         self._messages: list[LogMessage] = []
-        self._ends_bytes: list[int] = []
-        """For each message, the size of all messages up to it, including the dropped ones."""
-        self._dropped_bytes = 0
+        self._totals_bytes = [0]
+        """The total size of the log before each message of the ring, and after the newest one."""
         self.dropped_through = START
         """Position of the newest message that is not in the ring any more. If the ring is empty, it is the `head`."""
         self.newest: dict[str, LogMessage] = {}
@@ -71,7 +70,7 @@ class GameLog:
     @property
     def size_bytes(self) -> int:
         """Approximately how much memory the ring uses."""
-        return self._ends_bytes[-1] - self._dropped_bytes if self._ends_bytes else 0
+        return self._totals_bytes[-1] - self._totals_bytes[0]
 
     def append(self, messages: list[LogMessage]) -> list[LogMessage]:
         """Append messages, which must be in order, and return them. Those that the log already has are left out.
@@ -83,31 +82,30 @@ class GameLog:
             head = self.head
             messages = [message for message in messages if message.position > head]
         self._messages += messages
-        ends_bytes, newest_of = self._ends_bytes, self.newest
-        end_bytes = ends_bytes[-1] if ends_bytes else self._dropped_bytes
+        totals_bytes = self._totals_bytes
+        total_bytes = totals_bytes[-1]
         for message in messages:
             content, kind = message.content, message.type
-            newest_of[kind] = message
-            end_bytes += OVERHEAD_BYTES
+            self.newest[kind] = message
+            total_bytes += OVERHEAD_BYTES
             # `isinstance` is slow here, because msgspec's metaclass is that of abstract classes.
             if type(content) is not bytes:
-                end_bytes += content.size_bytes  # type: ignore[union-attr]
+                total_bytes += content.size_bytes  # type: ignore[union-attr]
             elif kind != "finalized":  # it has only a few bytes
-                end_bytes += len(content)
-            ends_bytes += (end_bytes,)
-        if end_bytes - self._dropped_bytes > self._ring_bytes:
+                total_bytes += len(content)
+            totals_bytes += (total_bytes,)
+        if total_bytes - totals_bytes[0] > self._ring_bytes:
             self._drop_oldest()
         return messages
 
     def _drop_oldest(self) -> None:
         """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
-        ends_bytes = self._ends_bytes
+        totals_bytes = self._totals_bytes
         target_bytes = self._ring_bytes - self._ring_bytes // _SPARE_PART
-        dropped = min(bisect_left(ends_bytes, ends_bytes[-1] - target_bytes) + 1, len(ends_bytes) - 1)
+        dropped = min(bisect_left(totals_bytes, totals_bytes[-1] - target_bytes), len(self._messages) - 1)
         if dropped:
             self.dropped_through = self._messages[dropped - 1].position
-            self._dropped_bytes = ends_bytes[dropped - 1]
-            del self._messages[:dropped], ends_bytes[:dropped]
+            del self._messages[:dropped], totals_bytes[:dropped]
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """Return the messages after `position`, or `None` if the ring has already dropped some of them."""
@@ -120,7 +118,7 @@ class GameLog:
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""
         self.dropped_through = self.head
-        self._messages, self._ends_bytes, self._dropped_bytes = [], [], 0
+        self._messages, self._totals_bytes = [], [0]
         self.newest = {kind: message for kind, message in self.newest.items() if kind not in DROPPABLE_TYPES}
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
-import trio.testing
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from slpstream.config import Config, Server, Store
 from slpstream.daemon.daemon import Daemon
@@ -28,13 +27,13 @@ async def test_new_garbage_is_collected_even_if_few_objects_are_made(tmp_path: P
     daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [], strict=True)
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
-        await trio.testing.wait_all_tasks_blocked()
+        await wait_all_tasks_blocked()
         gc.disable()
         try:
             node = weakref.ref(Node())
             assert node() is not None
             mock_clock.jump(2)
-            await trio.testing.wait_all_tasks_blocked()
+            await wait_all_tasks_blocked()
             assert node() is None
         finally:
             gc.enable()

@@ -25,7 +25,7 @@ from tests.formats.stunts import built as stunts
 from tests.formats.stunts import writer as stunts_writer
 
 
-@pytest.mark.parametrize(("name", "file"), files().items(), ids=files())
+@pytest.mark.parametrize(("name", "file"), [pytest.param(name, file, id=name) for name, file in files().items()])
 def test_files_round_trip(name: str, file: Path | bytes) -> None:
     data = file if isinstance(file, bytes) else file.read_bytes()
     log = ReplayLog.of(pack(data, format_of(name, data), name))
